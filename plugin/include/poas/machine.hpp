@@ -1,0 +1,45 @@
+// A node as plain data: units, memories, links.  Measured by probe(), or written by hand as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "poas/operation.hpp"
+
+namespace poas {
+
+// A memory other than the host's, and the links to it.
+struct Device {
+  std::string name;       // "cuda0", "opencl0"
+  Bytes memory_bytes = 0;
+  double h2d_bytes_per_s = 0, d2h_bytes_per_s = 0;
+  Seconds latency = 0;
+  double peer_bytes_per_s = 0;  // to other devices, 0: only through the host
+};
+
+// One way of computing on one device.
+struct Unit {
+  std::string name;       // "cpu", "cuda0", "cuda0.tensor", "opencl0"
+  UnitKind kind = UnitKind::cpu;
+  int device = -1;        // index into Machine::devices, -1: host memory
+  unsigned workers = 1;   // blocks that run at once (cores of the CPU unit)
+};
+
+struct Machine {
+  std::string name;
+  std::vector<Device> devices;
+  std::vector<Unit> units;
+  double host_link_bytes_per_s = 0;  // all links together, 0: no common limit
+  Seconds task_overhead = 0;         // of one block task on its worker
+  Seconds split_overhead = 0;        // of replacing a task by blocks
+  std::string source = "default";    // "default", "measured", or a file
+};
+
+// Throws Error(invalid) naming the field.
+void validate(const Machine& machine);
+std::string to_json(const Machine& machine);
+// Throws Error(parse, invalid or version).
+Machine machine_from_json(std::string_view text);
+
+}  // namespace poas

@@ -1,0 +1,75 @@
+// Learned time models: how long does a unit take for a block.
+#pragma once
+
+#include <compare>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "poas/machine.hpp"
+
+namespace poas {
+
+struct ModelKey {
+  std::string unit, operation, implementation;
+  Type type = Type::fp32;
+  auto operator<=>(const ModelKey&) const = default;
+};
+
+// seconds = fixed + padded_work * seconds_per_flop + bytes * seconds_per_byte, where padded_work
+// rounds the extents up to tiles and the number of tiles up to a multiple of `parallel`
+// (wave quantisation); tile 1 and parallel 1 leave the work as it is.
+struct TimeModel {
+  Seconds fixed = 0;
+  double seconds_per_flop = 0;
+  double seconds_per_byte = 0;
+  Extents tile{1, 1, 1, 1, 1, 1, 1, 1};
+  unsigned parallel = 1;
+  double relative_error = 0;     // mean |predicted - measured| / measured over the samples
+  unsigned samples = 0;          // 0: a default that nobody measured
+  bool operator==(const TimeModel&) const = default;
+};
+
+// Thread safe, no allocation, well under 1 us.
+Flops padded_work(const TimeModel& model, const Operation& operation, const Extents& extents);
+Seconds evaluate(const TimeModel& model, const Operation& operation, const Box& box);
+
+// What was measured at one block: everything that the features need.
+struct Sample {
+  Extents extents{};
+  Flops work = 0;
+  Bytes bytes = 0;
+  Seconds seconds = 0;
+};
+
+// Weighted least squares on relative errors with coefficients >= 0, over a family of tiles of the
+// first `ndims` dimensions; keeps the simplest within noise of the best.  Needs >= 3 valid samples;
+// samples that are not finite and positive are dropped.  Throws Error(numerical) otherwise.
+TimeModel fit(const std::vector<Sample>& samples, int ndims);
+
+// A guess for a unit that nobody measured, from its kind and type alone.
+TimeModel default_model(const Unit& unit, Type type, Precision precision);
+
+struct Models {
+  std::optional<Machine> machine;   // links and overheads as measured by calibration
+  std::map<ModelKey, TimeModel> times;
+  std::string when;                 // date of the calibration
+  unsigned version = 0;             // counts changes; part of the plan cache's key
+};
+
+std::string to_json(const Models& models);
+Models models_from_json(std::string_view text);
+
+// $POAS_MODEL_DIR, else $XDG_DATA_HOME/poas, else ~/.local/share/poas; empty if none can be named.
+std::filesystem::path model_directory();
+// <directory>/<host>.json
+std::filesystem::path model_file(const std::filesystem::path& directory, const std::string& host);
+// Reads the file; nullopt if it is not there.  Throws Error(parse, version, invalid, io).
+std::optional<Models> load_models(const std::filesystem::path& file);
+// Writes a temporary file beside it and renames; makes the directories.  Throws Error(io).
+void save_models(const std::filesystem::path& file, const Models& models);
+
+}  // namespace poas

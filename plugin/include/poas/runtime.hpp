@@ -1,0 +1,45 @@
+// Where the pure stages meet a running StarPU: probing, calibration, plans of tasks.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "poas/models.hpp"
+#include "poas/plan.hpp"
+#include "poas/poas.h"
+
+namespace poas {
+
+// The node as StarPU sees it, with links from StarPU's bus calibration.  After starpu_init().
+POAS_EXPORT Machine probe();
+
+// The models that plans use now, and the file they came from ("" for defaults).
+POAS_EXPORT Models current_models();
+POAS_EXPORT std::string current_model_file();
+// Replaces the models of this process; the plan cache forgets everything.
+POAS_EXPORT void use_models(const Models& models);
+
+// The request that the environment asks for (POAS_OBJECTIVE, POAS_PRECISION, POAS_SPLIT, POAS_UNITS).
+// Throws Error(invalid) naming the variable.
+POAS_EXPORT Request request_from_environment();
+
+struct CalibrationOptions {
+  Seconds budget = 30;                       // for all units together
+  std::vector<Type> types{Type::fp32};
+  unsigned repetitions = 3;                  // the median counts
+  std::vector<Extents> extents;              // blocks to measure, empty: chosen by the budget
+  std::function<void(double done, const std::string& what)> progress;
+};
+
+// Measures copies (alone and together), overheads, and blocks of the codelet on every unit, through
+// StarPU (so also in simulation), and fits the models.  The caller saves them.  Not thread safe;
+// no other task may run.  Throws Error(no_unit) if nothing can be measured.
+POAS_EXPORT Models calibrate(struct starpu_codelet* codelet, const CalibrationOptions& options);
+
+// The plan for a task of a divisible codelet, without submitting it.  Throws Error(invalid).
+POAS_EXPORT Plan plan_task(struct starpu_task* task);
+// Plan and measurement of the last divisible task that ended in this process.
+POAS_EXPORT Plan last_plan();
+
+}  // namespace poas
