@@ -1,0 +1,33 @@
+// The ways of running one GEMM on a simulated node.  Each returns the makespan in seconds of simulated
+// time, from the first submission until the whole C is in host memory.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "gemm_node.hpp"
+
+namespace gemm_node {
+
+// Rows and columns of blocks.
+struct Grid {
+  std::uint64_t rows = 1, columns = 1;
+};
+
+// "4x8".  Throws std::invalid_argument.
+Grid grid_from_string(const std::string& text);
+
+// Equal blocks, placed by the policy of StarPU.
+double run_policy(const Shape& shape, Grid grid);
+
+// A split by hand: unit u gets a panel of columns in proportion to shares[u], each device in the blocks
+// of grids[d], the CPU in one block for each core; bounds are multiples of `align`.
+double run_shares(const Shape& shape, const std::vector<double>& shares, const std::vector<Grid>& grids,
+                  std::uint64_t align);
+
+// Calibrates, then submits one task on the whole matrices: poas splits it.
+nlohmann::json run_poas(const Shape& shape);
+
+}  // namespace gemm_node
