@@ -1,0 +1,109 @@
+// Where models are kept, and reading and writing them so that a reader never sees half a file.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "poas/error.hpp"
+#include "poas/models.hpp"
+
+namespace poas {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path, const std::string& why) {
+  throw Error(Errc::io, "cannot " + what + " '" + path.string() + "': " + why +
+                            "; check the path and its rights, or set POAS_MODEL_DIR to another directory");
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// A new file beside its final name; removed again unless published.
+class Draft {
+ public:
+  explicit Draft(const fs::path& target) : target_(target), name_(target.string() + ".XXXXXX") {
+    descriptor_ = ::mkstemp(name_.data());
+    if (descriptor_ < 0) fail("create a file beside", target_, std::strerror(errno));
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!published_) ::unlink(name_.c_str());
+  }
+
+  void write(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t done = ::write(descriptor_, text.data(), text.size());
+      if (done < 0 && errno != EINTR) fail("write", target_, std::strerror(errno));
+      if (done > 0) text.remove_prefix(static_cast<std::size_t>(done));
+    }
+  }
+
+  void publish() {
+    const mode_t readable_by_all = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
+    if (::fchmod(descriptor_, readable_by_all) != 0 || ::fsync(descriptor_) != 0)
+      fail("write", target_, std::strerror(errno));
+    const int closed = ::close(std::exchange(descriptor_, -1));
+    if (closed != 0 || ::rename(name_.c_str(), target_.c_str()) != 0) fail("write", target_, std::strerror(errno));
+    published_ = true;
+  }
+
+ private:
+  fs::path target_;
+  std::string name_;
+  int descriptor_ = -1;
+  bool published_ = false;
+};
+
+}  // namespace
+
+fs::path model_directory() {
+  if (const std::string chosen = environment("POAS_MODEL_DIR"); !chosen.empty()) return chosen;
+  // The XDG rules say to ignore a path that is not absolute.
+  if (const fs::path data = environment("XDG_DATA_HOME"); data.is_absolute()) return data / "poas";
+  if (const std::string home = environment("HOME"); !home.empty()) return fs::path(home) / ".local/share/poas";
+  return {};
+}
+
+fs::path model_file(const fs::path& directory, const std::string& host) {
+  return directory / (host + ".json");
+}
+
+std::optional<Models> load_models(const fs::path& file) {
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  if (!fs::is_regular_file(status)) fail("read the models in", file, error ? error.message() : "it is no regular file");
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf()))
+    if (!stream || fs::file_size(file, error) > 0) fail("read the models in", file, std::strerror(errno));
+  try {
+    return models_from_json(text.str());
+  } catch (const Error& cause) {
+    throw Error(cause.code(), "'" + file.string() + "': " + cause.what());
+  }
+}
+
+void save_models(const fs::path& file, const Models& models) {
+  const std::string text = to_json(models);
+  std::error_code error;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  if (error) fail("make the directory of", file, error.message());
+  Draft draft(file);
+  draft.write(text);
+  draft.publish();
+}
+
+}  // namespace poas

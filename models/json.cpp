@@ -1,0 +1,135 @@
+// Models as versioned JSON text.
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "poas/error.hpp"
+#include "poas/models.hpp"
+
+namespace poas {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int format_version = 1;
+
+[[noreturn]] void refuse(Errc code, const std::string& why) {
+  throw Error(code, "cannot use the stored models: " + why + "; run `poas calibrate` to measure them anew");
+}
+
+double number(const Json& from, const char* name) {
+  const Json& value = from.at(name);
+  if (!value.is_number()) refuse(Errc::parse, std::string("field '") + name + "' is not a number");
+  const double result = value.get<double>();
+  if (!std::isfinite(result) || result < 0)
+    refuse(Errc::invalid, std::string("field '") + name + "' is negative or not finite");
+  return result;
+}
+
+std::uint64_t whole(const Json& value, const char* name, std::uint64_t most) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+    refuse(Errc::invalid, std::string("field '") + name + "' is not a whole number from 0 to " + std::to_string(most));
+  return value.get<std::uint64_t>();
+}
+
+unsigned count(const Json& from, const char* name) {
+  return static_cast<unsigned>(whole(from.at(name), name, std::numeric_limits<unsigned>::max()));
+}
+
+Extents tile_from(const Json& from) {
+  const Json& array = from.at("tile");
+  if (!array.is_array() || array.size() > max_dims) refuse(Errc::invalid, "field 'tile' is not a list of up to 8 sides");
+  Extents tile = TimeModel{}.tile;
+  for (std::size_t d = 0; d < array.size(); ++d) {
+    tile[d] = whole(array[d], "tile", 1u << 30);
+    if (tile[d] == 0) refuse(Errc::invalid, "field 'tile' holds a side of 0");
+  }
+  return tile;
+}
+
+TimeModel model_from(const Json& from) {
+  TimeModel model;
+  model.fixed = number(from, "fixed");
+  model.seconds_per_flop = number(from, "seconds_per_flop");
+  model.seconds_per_byte = number(from, "seconds_per_byte");
+  model.tile = tile_from(from);
+  model.parallel = count(from, "parallel");
+  if (model.parallel == 0) refuse(Errc::invalid, "field 'parallel' is 0");
+  model.relative_error = number(from, "relative_error");
+  model.samples = count(from, "samples");
+  return model;
+}
+
+ModelKey key_from(const Json& from) {
+  return {from.at("unit").get<std::string>(), from.at("operation").get<std::string>(),
+          from.at("implementation").get<std::string>(), type_from_string(from.at("type").get<std::string>())};
+}
+
+std::string words(const ModelKey& key) {
+  return key.unit + ", " + key.operation + ", " + key.implementation + ", " + to_string(key.type);
+}
+
+void check(const ModelKey& key, const TimeModel& model) {
+  for (const double value : {model.fixed, model.seconds_per_flop, model.seconds_per_byte, model.relative_error})
+    if (!std::isfinite(value) || value < 0)
+      throw Error(Errc::invalid, "cannot store the model of " + words(key) +
+                                     ": a coefficient is negative or not finite; fit it again");
+}
+
+Json json_of(const ModelKey& key, const TimeModel& model) {
+  check(key, model);
+  return {{"unit", key.unit},
+          {"operation", key.operation},
+          {"implementation", key.implementation},
+          {"type", to_string(key.type)},
+          {"fixed", model.fixed},
+          {"seconds_per_flop", model.seconds_per_flop},
+          {"seconds_per_byte", model.seconds_per_byte},
+          {"tile", model.tile},
+          {"parallel", model.parallel},
+          {"relative_error", model.relative_error},
+          {"samples", model.samples}};
+}
+
+Models read(const Json& root) {
+  if (!root.is_object()) refuse(Errc::parse, "the text is not a JSON object");
+  if (root.at("version") != format_version)
+    refuse(Errc::version, "their format is version " + root.at("version").dump() + ", this program reads version " +
+                              std::to_string(format_version));
+  Models models;
+  models.when = root.at("when").get<std::string>();
+  models.version = count(root, "changes");
+  if (!root.at("machine").is_null()) models.machine = machine_from_json(root.at("machine").dump());
+  if (!root.at("models").is_array()) refuse(Errc::parse, "field 'models' is not a list");
+  for (const Json& one : root.at("models")) {
+    const ModelKey key = key_from(one);
+    if (!models.times.emplace(key, model_from(one)).second)
+      refuse(Errc::invalid, "two models of " + words(key));
+  }
+  return models;
+}
+
+}  // namespace
+
+std::string to_json(const Models& models) {
+  Json root{{"version", format_version}, {"when", models.when}, {"changes", models.version}};
+  root["machine"] = models.machine ? Json::parse(to_json(*models.machine)) : Json();
+  root["models"] = Json::array();
+  for (const auto& [key, model] : models.times) root["models"].push_back(json_of(key, model));
+  try {
+    return root.dump(1) + "\n";
+  } catch (const Json::exception& error) {
+    throw Error(Errc::invalid, std::string("cannot write the models as JSON: ") + error.what() +
+                                   "; use names in UTF-8");
+  }
+}
+
+Models models_from_json(std::string_view text) {
+  try {
+    return read(Json::parse(text));
+  } catch (const Json::exception& error) {
+    refuse(Errc::parse, error.what());
+  }
+}
+
+}  // namespace poas

@@ -1,0 +1,73 @@
+// Evaluation of a time model, and the guesses for units that nobody measured.
+#include <algorithm>
+#include <cmath>
+
+#include "models/padding.hpp"
+#include "poas/models.hpp"
+
+namespace poas {
+namespace {
+
+constexpr int precisions = 5;
+
+// Order of magnitude of one worker: a CPU core or a whole device.  Rates in flop/s for the classes
+// fp64, fp32, tf32, fp16, bf16; memory in byte/s; launch in seconds.
+struct Guess {
+  UnitKind kind;
+  double rate[precisions];
+  double memory;
+  Seconds launch;
+};
+
+constexpr Guess guesses[] = {
+    // A core with 256-bit vectors; 16-bit types are converted and computed in fp32.
+    {UnitKind::cpu, {15e9, 30e9, 30e9, 20e9, 20e9}, 10e9, 2e-6},
+    // A mid-range GPU without fast fp64.
+    {UnitKind::cuda, {0.3e12, 10e12, 10e12, 10e12, 10e12}, 500e9, 10e-6},
+    // Its Tensor cores; fp32 accuracy takes three products or more of a lower class.
+    {UnitKind::tensor, {1e12, 15e12, 60e12, 100e12, 100e12}, 500e9, 10e-6},
+    // Anything from a CPU to a GPU: taken for a weak one, so that measuring it is no disappointment.
+    {UnitKind::opencl, {5e9, 20e9, 20e9, 20e9, 20e9}, 10e9, 10e-6},
+};
+
+const Guess& guess_of(UnitKind kind) {
+  return *std::find_if(std::begin(guesses), std::end(guesses) - 1,
+                       [kind](const Guess& guess) { return guess.kind == kind; });
+}
+
+}  // namespace
+
+double padded_points(const Extents& tile, unsigned parallel, const Extents& extents, int ndims) {
+  double points = 1, tiles = 1;
+  for (int d = 0; d < ndims; ++d) {
+    const std::uint64_t side = std::max<std::uint64_t>(tile[d], 1);
+    const auto count = static_cast<double>((extents[d] + side - 1) / side);
+    points *= count * static_cast<double>(side);
+    if (side > 1) tiles *= count;
+  }
+  if (parallel <= 1 || tiles <= 0) return points;
+  return points / tiles * std::ceil(tiles / parallel) * parallel;
+}
+
+Flops padded_work(const TimeModel& model, const Operation& operation, const Extents& extents) {
+  const int ndims = static_cast<int>(std::min<std::size_t>(operation.dims.size(), max_dims));
+  return operation.work_per_point * padded_points(model.tile, model.parallel, extents, ndims);
+}
+
+Seconds evaluate(const TimeModel& model, const Operation& operation, const Box& box) {
+  return model.fixed + padded_work(model, operation, extents_of(box)) * model.seconds_per_flop +
+         bytes(operation, box) * model.seconds_per_byte;
+}
+
+TimeModel default_model(const Unit& unit, Type type, Precision precision) {
+  // A class above that of the elements cannot be asked for: their own class is what is computed.
+  const bool above = round_off(precision) < round_off(precision_of(type));
+  const Guess& guess = guess_of(unit.kind);
+  TimeModel model;
+  model.fixed = guess.launch;
+  model.seconds_per_flop = 1 / guess.rate[static_cast<int>(above ? precision_of(type) : precision)];
+  model.seconds_per_byte = 1 / guess.memory;
+  return model;
+}
+
+}  // namespace poas
