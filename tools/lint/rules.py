@@ -73,7 +73,7 @@ def operation_names(file):
 
 def private_paths(file):
     for number, line in enumerate(file.lines, 1):
-        match = re.search(r"(?<![\w.}$])/(home|root|work|Users)/[\w.]{2}", line)
+        match = re.search(r"(?<![\w.}$])/(home|root|work|Users)/(?!user\b)[\w.]", line)
         if match:
             yield number, f"'{match.group(0)}': a path of one machine"
 

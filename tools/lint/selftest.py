@@ -48,7 +48,7 @@ CASES = [
     ("dependency-directions", "codelets/a.cpp", '#include "optimize/optimize.hpp"\n', "#include <starpu.h>\n"),
     ("operation-names", "plugin/starpu/a.cpp", "// as in a ge" "mm\n", ("codelets/a.cpp", "// as in a ge" "mm\n")),
     ("operation-names", "plugin/predict/a.cpp", "int con" "v;\n", "int converted;\n"),
-    ("private-paths", "tools/a.cmake", "set(X /ho" "me/someone/x)\n", "set(X $ENV{HOME}/x)\n"),
+    ("private-paths", "tools/a.cmake", "set(X /ho" "me/someone/x)\n", "set(X $ENV{HOME}/x /ho" "me/user/invented)\n"),
     ("private-paths", "README.md", "in /wo" "rk/x\n", "in tests/wo" "rk/x or /usr/lib\n"),
     ("foreign-hosts", "tools/a", "#!/bin/bash\n# " + host("mirror.example.org"), "#!/bin/bash\n# " + host("github.com")),
     ("shell-syntax", "tools/a", "#!/bin/bash\nif true; then\n", "#!/bin/bash\nif true; then :; fi\n"),
