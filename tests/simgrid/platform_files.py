@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the five bus files that StarPU-SimGrid needs to simulate the node of a truth file.
 
-  platform.py TRUTH.json DIR [--host NAME]
+  platform_files.py TRUTH.json DIR [--host NAME]
 
 makes DIR/bus/NAME.{config,bandwidth,latency,affinity,platform.v4.xml}; run a program there with
 STARPU_PERF_MODEL_DIR=DIR STARPU_HOSTNAME=NAME.  The XML is the truth of copies (SimGrid runs on it),
