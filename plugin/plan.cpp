@@ -1,0 +1,227 @@
+// The composition of the four stages: candidates are predicted, and one of them becomes the plan.
+#include <algorithm>
+#include <cstdio>
+
+#include "candidates.hpp"
+#include "poas/error.hpp"
+#include "poas/plan.hpp"
+#include "words.hpp"
+
+namespace poas {
+namespace {
+
+using detail::Candidate;
+using detail::Problem;
+using detail::Relaxation;
+using detail::time_in_words;
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+std::string percent(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * ratio);
+  return text;
+}
+
+std::string operation_in_words(const Operation& operation) {
+  std::string words = operation.name;
+  if (!operation.variant.empty()) words += " " + operation.variant;
+  words += std::string(" ") + to_string(operation.type);
+  for (const Dim& dim : operation.dims) words += " " + dim.name + "=" + std::to_string(dim.extent);
+  return words;
+}
+
+std::string name_of(const Problem& problem, int unit) { return problem.machine.units[index(unit)].name; }
+
+// The candidates side by side, and the choice among them.
+struct Choice {
+  Candidate whole, single, several;
+  Relaxation relaxation;
+  const Candidate* best = nullptr;
+  std::string reason;
+};
+
+std::string why_no_split(const Operation& operation) {
+  std::string reasons;
+  for (int d = 0; d < static_cast<int>(operation.dims.size()); ++d) {
+    std::string why;
+    if (!can_cut(operation, d, &why)) reasons += (reasons.empty() ? "" : "; ") + why;
+  }
+  return reasons;
+}
+
+bool cuttable(const Operation& operation) {
+  for (int d = 0; d < static_cast<int>(operation.dims.size()); ++d)
+    if (can_cut(operation, d)) return true;
+  return false;
+}
+
+std::string describe(const Problem& problem, const Candidate& one) {
+  if (!one.split) return "one worker of " + name_of(problem, one.unit) + " does it in " + time_in_words(one.makespan);
+  return name_of(problem, one.unit) + " alone does it in blocks in " + time_in_words(one.makespan);
+}
+
+void compare_in_words(const Problem& problem, Choice& choice, const Candidate& single) {
+  const Candidate& several = choice.several;
+  choice.reason = describe(problem, single);
+  if (!several.valid) {
+    choice.reason += "; no split over several units is worth it";
+    return;
+  }
+  const double gain = 1 - several.makespan / single.makespan;
+  const std::string needed = percent(problem.request.least_gain) + " that co-execution must gain";
+  if (choice.best == &several)
+    choice.reason = "co-execution saves " + percent(gain) + " of the " + time_in_words(single.makespan) +
+                    " that " + name_of(problem, single.unit) + " alone needs";
+  else if (gain > 0)
+    choice.reason += "; the other units would save " + percent(gain) + ", less than the " + needed;
+  else
+    choice.reason += "; with other units it would take " + time_in_words(several.makespan);
+}
+
+// Co-execution has a price that the model does not see, so it must win clearly.
+void choose(const Problem& problem, Choice& choice) {
+  const bool single_wins = choice.single.valid && (!choice.whole.valid || choice.single.makespan < choice.whole.makespan);
+  const Candidate& single = single_wins ? choice.single : choice.whole;
+  const Candidate& several = choice.several;
+  if (!single.valid && !several.valid) return;
+  const bool pays = several.valid && several.makespan * (1 + problem.request.least_gain) <= single.makespan;
+  choice.best = !single.valid || pays ? &several : &single;
+  if (single.valid) return compare_in_words(problem, choice, single);
+  choice.reason = "no unit can run it alone";
+}
+
+Choice forced_choice(const Problem& problem, detail::GridMemory& memory) {
+  Choice choice;
+  choice.several = best_co_execution(problem, memory, choice.relaxation);
+  if (!choice.several.valid) return choice;
+  choice.best = &choice.several;
+  choice.reason = "a split over all usable units was asked for";
+  return choice;
+}
+
+// Whether splitting alone takes longer than the whole task.
+bool is_small(const Problem& problem, const Candidate& whole) {
+  return whole.valid && whole.makespan <= problem.machine.split_overhead + problem.machine.task_overhead;
+}
+
+void consider_all(const Problem& problem, Choice& choice) {
+  choice.whole = best_whole(problem);
+  if (problem.request.split == SplitMode::never) {
+    choice.reason = "splitting was switched off";
+  } else if (!cuttable(problem.operation)) {
+    choice.reason = "it cannot be split: " + why_no_split(problem.operation);
+  } else if (is_small(problem, choice.whole)) {
+    choice.reason = "small: " + describe(problem, choice.whole) + ", splitting alone takes " +
+                    time_in_words(problem.machine.split_overhead);
+  } else {
+    detail::GridMemory memory;
+    if (problem.request.split == SplitMode::always) {
+      Choice forced = forced_choice(problem, memory);
+      if (forced.best != nullptr) {
+        forced.whole = std::move(choice.whole);
+        choice = std::move(forced);
+        choice.best = &choice.several;
+        return;
+      }
+    }
+    choice.single = best_single_split(problem, choice.whole, memory);
+    choice.several = best_co_execution(problem, memory, choice.relaxation);
+    return choose(problem, choice);
+  }
+  if (choice.whole.valid) choice.best = &choice.whole;
+}
+
+std::string why_left_out(const UnitCost& cost, const Problem& problem) {
+  if (!cost.usable()) return cost.why_not.empty() ? "it has no implementation" : cost.why_not;
+  if (problem.request.split == SplitMode::never) return "splitting was switched off";
+  return "it would not make the result earlier";
+}
+
+void describe_units(const Problem& problem, const Candidate* best, Plan& plan) {
+  const Flops all = work(problem.operation, extents_of(problem.operation));
+  for (std::size_t u = 0; u < problem.machine.units.size(); ++u) {
+    PlanUnit unit;
+    unit.name = problem.machine.units[u].name;
+    unit.kind = problem.machine.units[u].kind;
+    const UnitCost& cost = problem.costs.units[u];
+    if (cost.usable()) {
+      const Implementation& one = problem.operation.implementations[index(cost.implementation)];
+      unit.implementation = one.name;
+      unit.precision = to_string(one.precision);
+    }
+    if (best != nullptr) {
+      unit.predicted = best->finish[u];
+      unit.compute = best->compute[u];
+    }
+    plan.units.push_back(unit);
+  }
+  for (const Block& block : plan.tasks.blocks) {
+    plan.units[index(block.unit)].share += all > 0 ? work(problem.operation, extents_of(block.box)) / all : 0;
+    ++plan.units[index(block.unit)].blocks;
+  }
+  if (plan.whole_unit >= 0) {
+    plan.units[index(plan.whole_unit)].share = 1;
+    plan.units[index(plan.whole_unit)].blocks = 1;
+  }
+  for (std::size_t u = 0; u < plan.units.size(); ++u)
+    if (plan.units[u].blocks == 0) plan.units[u].reason = why_left_out(problem.costs.units[u], problem);
+}
+
+// Reasons of all units, when none can run it.
+std::string nobody(const Problem& problem) {
+  std::string words = "no unit can run it";
+  for (std::size_t u = 0; u < problem.machine.units.size(); ++u) {
+    const UnitCost& cost = problem.costs.units[u];
+    words += (u == 0 ? ": " : "; ") + problem.machine.units[u].name + ": ";
+    words += cost.usable() ? "the operands exceed its memory" : why_left_out(cost, problem);
+  }
+  return words;
+}
+
+Plan plan_of(const Problem& problem, const Choice& choice) {
+  Plan plan;
+  plan.operation = operation_in_words(problem.operation);
+  plan.source = problem.costs.guessed ? "default" : "measured";
+  plan.allowed = problem.request.precision;
+  plan.costs = problem.costs;
+  plan.solver = choice.relaxation.solver;
+  plan.status = choice.relaxation.solver.empty() ? SolveStatus::optimal : choice.relaxation.status;
+  plan.reason = choice.reason;
+  if (choice.best == nullptr) {
+    plan.status = SolveStatus::infeasible;
+    plan.reason = nobody(problem);
+  } else {
+    const Candidate& best = *choice.best;
+    plan.split = best.split;
+    plan.dim = best.dim;
+    plan.tasks = best.tasks;
+    plan.makespan = best.makespan;
+    if (!best.split) {
+      plan.whole_unit = best.unit;
+      plan.whole_implementation = problem.costs.units[index(best.unit)].implementation;
+    }
+    plan.bound = choice.relaxation.solved() ? std::min(choice.relaxation.bound, best.makespan) : best.makespan;
+    plan.gap = best.makespan > 0 ? (best.makespan - plan.bound) / best.makespan : 0;
+  }
+  describe_units(problem, choice.best, plan);
+  return plan;
+}
+
+}  // namespace
+
+Plan plan(const Operation& operation, const Machine& machine, const Models& models, const State& state,
+          const Request& request) {
+  validate(operation);
+  validate(machine);
+  if (!state.busy.empty() && state.busy.size() != machine.units.size())
+    throw Error(Errc::invalid, "the state has " + std::to_string(state.busy.size()) + " units, the machine has " +
+                                   std::to_string(machine.units.size()) + ": give one time per unit, or none");
+  const CostTable costs = predict(operation, machine, models, request);
+  const Problem problem{operation, machine, costs, state, request};
+  Choice choice;
+  consider_all(problem, choice);
+  return plan_of(problem, choice);
+}
+
+}  // namespace poas

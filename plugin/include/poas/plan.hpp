@@ -147,6 +147,7 @@ struct Plan {
   double gap = 0;
   std::string source;           // "measured" or "default" models
   std::string operation;        // name, variant, type and extents in words
+  std::optional<Precision> allowed;  // class that the request allowed in place of the operation's
   std::vector<PlanUnit> units;  // same order as Machine::units
   CostTable costs;
   int dim = -1;

@@ -1,0 +1,11 @@
+// Numbers with units, for people.
+#pragma once
+
+#include <string>
+
+namespace poas::detail {
+
+// "12 us", "3.4 ms", "1.20 s": three digits and the unit that keeps them readable.
+std::string time_in_words(double seconds);
+
+}  // namespace poas::detail
