@@ -44,6 +44,7 @@ configure() {
   shift
   mkdir -p "$build"
   if [ -f "$build/CMakeCache.txt" ] && [ "$(cat "$build/foundations" 2>/dev/null)" != "$(foundations)" ]; then fresh=(--fresh); fi
-  step "configure" "$build/configure.log" cmake "${fresh[@]}" -S "$root" -B "$build" -G Ninja "$@"
+  step "configure" "$build/configure.log" cmake "${fresh[@]}" -S "$root" -B "$build" -G Ninja \
+    ${CUDA_HOME:+-DCUDAToolkit_ROOT="$CUDA_HOME"} "$@"
   foundations >"$build/foundations"
 }
