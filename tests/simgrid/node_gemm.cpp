@@ -2,6 +2,7 @@
 //   node_gemm --truth FILE --n N --policy dmda --grid 8x8
 //   node_gemm --truth FILE --n N --shares 10,30,60 --grid 4x4
 //   node_gemm --truth FILE --n N --poas
+//   node_gemm --truth FILE --n N --plan
 // Prints one line of JSON.
 #include <starpu.h>
 
@@ -25,7 +26,7 @@ struct Options {
   std::uint64_t n = 0, align = 128;
   Shape shape;
   double spread = 0.03;
-  bool poas = false;
+  bool poas = false, plan = false;
 };
 
 void parse(int argc, char** argv, Options& options) {
@@ -45,6 +46,7 @@ void parse(int argc, char** argv, Options& options) {
   how->add_option("--shares", options.shares, "a split by hand: shares of the CPU and of each device")
       ->delimiter(',');
   how->add_flag("--poas", options.poas, "one task on whole matrices, split by poas");
+  how->add_flag("--plan", options.plan, "what poas would plan if it knew the truth");
   how->require_option(1);
   app.parse(argc, argv);
   for (auto* extent : {&options.shape.m, &options.shape.n, &options.shape.k})
@@ -70,6 +72,7 @@ std::vector<Grid> grids_of(const Options& options) {
 
 nlohmann::json run(const Options& options) {
   if (options.poas) return gemm_node::run_poas(options.shape);
+  if (options.plan) return gemm_node::true_plan(options.shape);
   if (!options.policy.empty())
     return {{"makespan", gemm_node::run_policy(options.shape, grids_of(options).at(0))}};
   const auto shares = options.unit.empty() ? options.shares : shares_of_unit(options.unit);

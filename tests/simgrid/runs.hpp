@@ -1,5 +1,5 @@
-// The ways of running one GEMM on a simulated node.  Each returns the makespan in seconds of simulated
-// time, from the first submission until the whole C is in host memory.
+// The ways of running one GEMM on a simulated node.  A makespan is in seconds of simulated time, from
+// the first submission until the whole C is in host memory.
 #pragma once
 
 #include <cstdint>
@@ -29,5 +29,8 @@ double run_shares(const Shape& shape, const std::vector<double>& shares, const s
 
 // Calibrates, then submits one task on the whole matrices: poas splits it.
 nlohmann::json run_poas(const Shape& shape);
+
+// What poas would plan with the truth as its models: nothing is run.
+nlohmann::json true_plan(const Shape& shape);
 
 }  // namespace gemm_node

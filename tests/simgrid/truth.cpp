@@ -20,6 +20,11 @@ Processor read_processor(const nlohmann::json& json, const char* rates, const st
   return processor;
 }
 
+Link read_link(const nlohmann::json& json) {
+  return {json.at("h2d_bytes_per_s"), json.at("d2h_bytes_per_s"), json.at("latency_seconds"),
+          json.at("memory_bytes")};
+}
+
 // The finaliser of SplitMix64: every bit of the input changes about half of the output.
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15;
@@ -46,8 +51,12 @@ Node read(const std::string& file, const std::string& type) {
   node.name = json.at("name");
   node.cores = json.at("cpu").at("cores");
   node.cpu = read_processor(json.at("cpu"), "rate_flops_per_core", type);
-  for (const auto& device : json.at("devices"))
+  node.host_link_bytes_per_s = json.at("host_link_bytes_per_s");
+  node.peer_bytes_per_s = json.at("peer_bytes_per_s");
+  for (const auto& device : json.at("devices")) {
     node.devices.push_back(read_processor(device, "rate_flops", type));
+    node.links.push_back(read_link(device));
+  }
   return node;
 }
 

@@ -19,11 +19,18 @@ struct Processor {
   double launch_seconds = 0;
 };
 
+// The way between a device and the host's memory.
+struct Link {
+  double h2d_bytes_per_s = 0, d2h_bytes_per_s = 0, latency_seconds = 0, memory_bytes = 0;
+};
+
 struct Node {
   std::string name;
   unsigned cores = 0;
   Processor cpu;
   std::vector<Processor> devices;
+  std::vector<Link> links;  // of the devices, same order
+  double host_link_bytes_per_s = 0, peer_bytes_per_s = 0;
   double spread = 0.03;  // largest relative deviation of one shape from the formula
   std::uint64_t seed = 1;
 };
