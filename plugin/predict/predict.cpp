@@ -1,0 +1,116 @@
+// Chooses for each unit the implementation and time model that the other stages use.
+#include <algorithm>
+#include <cmath>
+
+#include "poas/error.hpp"
+#include "poas/plan.hpp"
+
+namespace poas {
+namespace {
+
+// A longer time than this is a broken model, not a slow unit.
+constexpr Seconds longest_time = 1e12;
+
+struct Candidate {
+  int implementation = -1;
+  TimeModel model;
+  Seconds seconds = 0;
+  bool measured() const { return model.samples > 0; }
+};
+
+// The request may allow less than the operation's own class, never demand more: a class that no
+// implementation of the element type has would leave nothing to run.
+Precision required_precision(const Operation& operation, const Request& request) {
+  if (!request.precision || round_off(*request.precision) < round_off(operation.precision))
+    return operation.precision;
+  return *request.precision;
+}
+
+bool allowed(const Unit& unit, const Request& request) {
+  return request.units.empty() ||
+         std::find(request.units.begin(), request.units.end(), unit.name) != request.units.end();
+}
+
+const Refusal* refusal_of(const Implementation& one, const std::string& unit) {
+  const auto found = std::find_if(one.refusals.begin(), one.refusals.end(),
+                                  [&](const Refusal& refusal) { return refusal.unit == unit; });
+  return found == one.refusals.end() ? nullptr : &*found;
+}
+
+// Words if the whole operation is smaller than the least block.
+std::string too_small(const Operation& operation, const Implementation& one) {
+  for (std::size_t d = 0; d < operation.dims.size(); ++d)
+    if (operation.dims[d].extent < one.least[d])
+      return one.name + " needs at least " + std::to_string(one.least[d]) + " of " + operation.dims[d].name;
+  return "";
+}
+
+std::string why_unsuitable(const Operation& operation, const Implementation& one, const Unit& unit,
+                           Precision required) {
+  if (round_off(one.precision) > round_off(required))
+    return std::string("no implementation with ") + to_string(required) + " precision";
+  if (const Refusal* refusal = refusal_of(one, unit.name)) return refusal->why;
+  return too_small(operation, one);
+}
+
+Candidate candidate_of(const Operation& operation, int index, const Unit& unit, const Models& models) {
+  const Implementation& one = operation.implementations[static_cast<std::size_t>(index)];
+  Candidate candidate;
+  candidate.implementation = index;
+  const auto found = models.times.find({unit.name, operation.name, one.name, operation.type});
+  if (found != models.times.end() && found->second.samples > 0)
+    candidate.model = found->second;
+  else
+    candidate.model = default_model(unit, operation.type, one.precision);
+  candidate.seconds = evaluate(candidate.model, operation, whole_box(operation));
+  return candidate;
+}
+
+// A measurement beats a guess, whatever the guess says.
+bool better(const Candidate& a, const Candidate& b) {
+  if (a.measured() != b.measured()) return a.measured();
+  return a.seconds < b.seconds;
+}
+
+UnitCost cost_of(const Operation& operation, const Unit& unit, const Models& models, const Request& request) {
+  UnitCost cost;
+  if (!allowed(unit, request)) {
+    cost.why_not = "not in POAS_UNITS";
+    return cost;
+  }
+  cost.why_not = std::string("no implementation for units of kind ") + to_string(unit.kind);
+  const Precision required = required_precision(operation, request);
+  Candidate best;
+  for (std::size_t i = 0; i < operation.implementations.size(); ++i) {
+    const Implementation& one = operation.implementations[i];
+    if (one.kind != unit.kind) continue;
+    const std::string why = why_unsuitable(operation, one, unit, required);
+    if (!why.empty()) {
+      cost.why_not = why;
+      continue;
+    }
+    const Candidate candidate = candidate_of(operation, static_cast<int>(i), unit, models);
+    if (!(candidate.seconds >= 0 && candidate.seconds <= longest_time)) {
+      cost.why_not = "the time model of " + one.name + " gives no usable time: run poas calibrate again";
+      continue;
+    }
+    if (best.implementation < 0 || better(candidate, best)) best = candidate;
+  }
+  if (best.implementation < 0) return cost;
+  return {best.implementation, best.model, ""};
+}
+
+}  // namespace
+
+CostTable predict(const Operation& operation, const Machine& machine, const Models& models,
+                  const Request& request) {
+  CostTable table;
+  for (const Unit& unit : machine.units) {
+    table.units.push_back(cost_of(operation, unit, models, request));
+    const UnitCost& cost = table.units.back();
+    table.guessed = table.guessed || (cost.usable() && cost.model.samples == 0);
+  }
+  return table;
+}
+
+}  // namespace poas
