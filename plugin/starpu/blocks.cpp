@@ -1,0 +1,73 @@
+#include "starpu/blocks.hpp"
+
+#include <cstdlib>
+
+#include "starpu/errors.hpp"
+#include "starpu/split.hpp"
+
+namespace poas::edge {
+namespace {
+
+unsigned where_of(UnitKind kind) {
+  switch (kind) {
+    case UnitKind::cpu: return STARPU_CPU;
+    case UnitKind::opencl: return STARPU_OPENCL;
+    default: return STARPU_CUDA;
+  }
+}
+
+}  // namespace
+
+BlockRun* block_of(const starpu_task* task) {
+  return task->callback_func == block_done ? static_cast<BlockRun*>(task->callback_arg) : nullptr;
+}
+
+void block_done(void* argument) {
+  auto* block = static_cast<BlockRun*>(argument);
+  if (block->end == 0) block->end = starpu_timing_now();  // no hook of ours under other policies
+}
+
+int block_can_execute(unsigned worker, starpu_task* task, unsigned nimpl) {
+  const BlockRun* block = block_of(task);
+  if (!block || nimpl != block->nimpl || !block->place->workers.test(worker)) return 0;
+  const Registered* codelet = find_registered(task->cl);
+  const auto users = codelet->codelet->can_execute;
+  return !users || users(worker, task, nimpl);
+}
+
+starpu_task* make_block_task(const Registered& codelet, BlockRun& block,
+                             const std::vector<starpu_data_handle_t>& handles,
+                             const std::vector<starpu_data_access_mode>& modes) {
+  starpu_task* task = starpu_task_create();
+  const std::size_t n = handles.size();
+  task->cl = const_cast<starpu_codelet*>(&codelet.block);
+  task->name = codelet.divisible->name;
+  task->nbuffers = static_cast<int>(n);
+  // StarPU frees these two with the task.
+  task->dyn_handles = static_cast<starpu_data_handle_t*>(std::malloc(n * sizeof(starpu_data_handle_t)));
+  task->dyn_modes = static_cast<starpu_data_access_mode*>(std::malloc(n * sizeof(starpu_data_access_mode)));
+  std::copy(handles.begin(), handles.end(), task->dyn_handles);
+  std::copy(modes.begin(), modes.end(), task->dyn_modes);
+  task->callback_func = block_done;
+  task->callback_arg = &block;
+  block.task = task;
+  return task;
+}
+
+}  // namespace poas::edge
+
+extern "C" void poas_block_failed(int error, const char* why) {
+  using namespace poas::edge;
+  guard([&] {
+    const starpu_task* task = starpu_task_get_current();
+    if (!task) return;
+    const int status = error < 0 ? error : -EIO;
+    if (BlockRun* block = block_of(task)) {
+      block->error = status;
+      block->why = why ? why : "";
+    } else {
+      set_status(task, status);
+      poas_report_error(status, "%s failed: %s", task->cl ? task->cl->name : "a task", why ? why : "");
+    }
+  });
+}

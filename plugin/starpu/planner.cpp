@@ -1,0 +1,169 @@
+#include "starpu/planner.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "poas/runtime.hpp"
+#include "starpu/environment.hpp"
+#include "starpu/errors.hpp"
+
+namespace poas::edge {
+namespace {
+
+constexpr std::size_t most_plans = 4096;
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+  return hash;
+}
+
+// Warns once if models could not be saved there, without making anything.
+void check_writable(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  auto there = directory;
+  while (!there.empty() && !std::filesystem::exists(there, ignored) && there != there.parent_path())
+    there = there.parent_path();
+  if (!std::filesystem::is_directory(there, ignored) || access(there.c_str(), W_OK) != 0)
+    log_once("models cannot be saved: " + directory.string() +
+             " is not a folder that can be written; set POAS_MODEL_DIR to one that is");
+}
+
+std::vector<Planned::Whole> whole_times(const Operation& operation, const CostTable& costs) {
+  std::vector<Planned::Whole> whole;
+  const Box box = whole_box(operation);
+  for (const UnitCost& unit : costs.units) {
+    if (!unit.usable()) {
+      whole.push_back({});
+      continue;
+    }
+    whole.push_back({evaluate(unit.model, operation, box),
+                     operation.implementations[static_cast<std::size_t>(unit.implementation)].nimpl});
+  }
+  return whole;
+}
+
+std::string guessed_units(const Plan& plan) {
+  std::string names;
+  for (std::size_t u = 0; u < plan.units.size(); ++u)
+    if (plan.costs.units[u].usable() && plan.costs.units[u].model.samples == 0)
+      names += (names.empty() ? "" : ", ") + plan.units[u].name;
+  return names;
+}
+
+}  // namespace
+
+bool PlanKey::operator==(const PlanKey& other) const {
+  return codelet == other.codelet && view == other.view && modes == other.modes && always == other.always &&
+         std::memcmp(&operation, &other.operation, sizeof operation) == 0;
+}
+
+std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
+  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(key.codelet) ^ key.view ^ key.modes;
+  for (std::uint64_t extent : key.operation.extent) hash = mix(hash, extent);
+  hash = mix(hash, static_cast<std::uint64_t>(key.operation.type));
+  hash = mix(hash, static_cast<std::uint64_t>(key.operation.precision));
+  std::uint64_t variant = 0;
+  std::memcpy(&variant, key.operation.variant, sizeof variant);
+  return mix(hash, variant);
+}
+
+void Planner::load_models_of_host() {
+  const auto directory = model_directory();
+  if (directory.empty()) {
+    log_once("models cannot be saved: no HOME, XDG_DATA_HOME or POAS_MODEL_DIR is set");
+    return;
+  }
+  check_writable(directory);
+  const auto file = poas::model_file(directory, host_name());
+  try {
+    if (auto found = load_models(file)) {
+      found->version = models_->version + 1;
+      models_ = std::make_shared<Models>(std::move(*found));
+      file_ = file.string();
+    }
+  } catch (const Error& error) {
+    log_once(std::string(error.what()) + "; measure again with `poas calibrate`");
+  }
+}
+
+void Planner::reload() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> faults;
+  request_ = read_environment(faults);
+  for (const std::string& fault : faults) log_once(fault + "; going on with the default");
+  cache_.clear();
+  if (!loaded_) load_models_of_host();
+  loaded_ = true;
+}
+
+std::shared_ptr<const Models> Planner::models() {
+  std::lock_guard lock(mutex_);
+  return models_;
+}
+
+std::string Planner::model_file() {
+  std::lock_guard lock(mutex_);
+  return file_;
+}
+
+Request Planner::request() {
+  std::lock_guard lock(mutex_);
+  return request_;
+}
+
+void Planner::use(const Models& models, const std::string& file) {
+  auto copy = std::make_shared<Models>(models);
+  std::lock_guard lock(mutex_);
+  copy->version = models_->version + 1;
+  models_ = std::move(copy);
+  file_ = file;
+  loaded_ = true;
+  cache_.clear();
+}
+
+std::shared_ptr<const Planned> Planner::find(const PlanKey& key) {
+  std::lock_guard lock(mutex_);
+  const auto it = cache_.find(key);
+  return it == cache_.end() ? nullptr : it->second;
+}
+
+std::shared_ptr<const Planned> Planner::make(const PlanKey& key, Operation operation,
+                                             std::shared_ptr<const View> view) {
+  const auto models = this->models();
+  Request request = this->request();
+  if (key.always) request.split = SplitMode::always;
+  auto planned = std::make_shared<Planned>();
+  // Wall time for the report only; nothing is decided by it, so simulated runs stay exact.
+  const auto begin = std::chrono::steady_clock::now();
+  planned->plan = poas::plan(operation, view->machine, *models, {}, request);
+  planned->plan.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  planned->whole = whole_times(operation, planned->plan.costs);
+  planned->operation = std::move(operation);
+  planned->view = std::move(view);
+  if (planned->plan.costs.guessed)
+    log_once("the split of " + planned->operation.name + " is a guess: nobody measured it on " +
+             guessed_units(planned->plan) + "; run `poas calibrate`");
+  std::lock_guard lock(mutex_);
+  if (models != models_) return planned;  // replaced meanwhile: do not keep it
+  if (cache_.size() >= most_plans) cache_.clear();
+  cache_[key] = planned;
+  return planned;
+}
+
+// Never destroyed: hooks may run while the process ends.
+Planner& planner() {
+  static Planner* const instance = new Planner;
+  return *instance;
+}
+
+}  // namespace poas::edge
+
+namespace poas {
+
+Models current_models() { return *edge::planner().models(); }
+std::string current_model_file() { return edge::planner().model_file(); }
+void use_models(const Models& models) { edge::planner().use(models, ""); }
+
+}  // namespace poas

@@ -1,0 +1,67 @@
+// The process-wide planner: models, request and a cache of plans.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "poas/plan.hpp"
+#include "starpu/registry.hpp"
+#include "starpu/view.hpp"
+
+namespace poas::edge {
+
+// Everything that a plan depends on, comparable without building an Operation.
+struct PlanKey {
+  const Registered* codelet = nullptr;
+  poas_operation operation{};
+  std::uint64_t view = 0;
+  unsigned modes = 0;           // two bits for each operand
+  unsigned always = 0;
+  bool operator==(const PlanKey& other) const;
+};
+struct PlanKeyHash {
+  std::size_t operator()(const PlanKey& key) const;
+};
+
+// A plan and the operation that it was made for; immutable once cached.
+struct Planned {
+  Operation operation;
+  Plan plan;
+  std::shared_ptr<const View> view;
+  struct Whole {
+    double seconds = 0;         // on one worker of the unit
+    unsigned nimpl = 0;
+  };
+  std::vector<Whole> whole;     // per unit; seconds 0: not usable
+};
+
+class Planner {
+ public:
+  // Reads the environment and the model file again.  Wrong values: one error line, then defaults.
+  void reload();
+  std::shared_ptr<const Models> models();
+  std::string model_file();
+  Request request();
+  void use(const Models& models, const std::string& file);
+  std::shared_ptr<const Planned> find(const PlanKey& key);
+  // Plans and caches.  Throws Error(invalid).
+  std::shared_ptr<const Planned> make(const PlanKey& key, Operation operation,
+                                      std::shared_ptr<const View> view);
+
+ private:
+  void load_models_of_host();
+
+  std::mutex mutex_;
+  std::shared_ptr<const Models> models_ = std::make_shared<Models>();
+  std::string file_;
+  Request request_;
+  bool loaded_ = false;
+  std::unordered_map<PlanKey, std::shared_ptr<const Planned>, PlanKeyHash> cache_;
+};
+
+Planner& planner();
+std::string host_name();
+
+}  // namespace poas::edge

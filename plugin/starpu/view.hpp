@@ -1,0 +1,31 @@
+// The workers of a scheduling context seen as a Machine.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "poas/machine.hpp"
+#include "poas/poas.h"
+
+namespace poas::edge {
+
+struct UnitWorkers {
+  std::bitset<STARPU_NMAXWORKERS> workers;
+  int node = STARPU_MAIN_RAM;
+};
+
+struct View {
+  Machine machine;
+  std::vector<UnitWorkers> units;   // same order as machine.units
+  std::vector<int> device_node;     // memory node of machine.devices[i]
+  std::uint64_t id = 0;             // differs between views of different workers
+};
+
+// The machine made of these workers, links from StarPU's bus calibration.
+View make_view(const int* workers, unsigned count);
+// Of a scheduling context's workers now.
+View make_view(unsigned sched_ctx);
+
+}  // namespace poas::edge
