@@ -55,7 +55,8 @@ class Draft {
     if (::fchmod(descriptor_, readable_by_all) != 0 || ::fsync(descriptor_) != 0)
       fail("write", target_, std::strerror(errno));
     const int closed = ::close(std::exchange(descriptor_, -1));
-    if (closed != 0 || ::rename(name_.c_str(), target_.c_str()) != 0) fail("write", target_, std::strerror(errno));
+    if (closed != 0 || ::rename(name_.c_str(), target_.c_str()) != 0)
+      fail("write", target_, std::strerror(errno));
     published_ = true;
   }
 
@@ -72,7 +73,8 @@ fs::path model_directory() {
   if (const std::string chosen = environment("POAS_MODEL_DIR"); !chosen.empty()) return chosen;
   // The XDG rules say to ignore a path that is not absolute.
   if (const fs::path data = environment("XDG_DATA_HOME"); data.is_absolute()) return data / "poas";
-  if (const std::string home = environment("HOME"); !home.empty()) return fs::path(home) / ".local/share/poas";
+  if (const std::string home = environment("HOME"); !home.empty())
+    return fs::path(home) / ".local/share/poas";
   return {};
 }
 
@@ -84,7 +86,8 @@ std::optional<Models> load_models(const fs::path& file) {
   std::error_code error;
   const fs::file_status status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found) return std::nullopt;
-  if (!fs::is_regular_file(status)) fail("read the models in", file, error ? error.message() : "it is no regular file");
+  if (!fs::is_regular_file(status))
+    fail("read the models in", file, error ? error.message() : "it is no regular file");
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   if (!stream || !(text << stream.rdbuf()))

@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/padding.hpp"
 #include "poas/error.hpp"
@@ -16,10 +17,14 @@ using Features = Eigen::Matrix<double, Eigen::Dynamic, 3>;
 using Column = Eigen::VectorXd;
 
 constexpr int folds = 3;
+constexpr int enough_samples = 4 * folds;  // to judge families of tiles
 constexpr unsigned most_parallel = 256;
-constexpr double clear_gain = 0.8;       // a richer family must have at most this share of the error
-constexpr double outlier_factor = 5;     // times the median error
-constexpr double least_outlier = 0.01;   // errors below this are never called wild
+constexpr double clear_gain = 0.7;    // a richer family must have at most this share of the error
+constexpr double outlier_factor = 5;  // times the median error
+constexpr int steps_with_all = 2, most_steps = 10;
+constexpr double settled = 1e-4;        // change of any prediction
+constexpr double most_error = 0.25;     // more counts no more
+constexpr double least_outlier = 0.01;  // errors below this are never called wild
 
 struct Quantisation {
   Extents tile{1, 1, 1, 1, 1, 1, 1, 1};
@@ -31,7 +36,7 @@ using Family = std::vector<Quantisation>;
 struct Solution {
   Quantisation quantisation;
   Row coefficients = Row::Zero();
-  double score = INFINITY;      // trimmed mean of squared errors
+  double score = INFINITY;  // bounded mean square of the errors
   double relative_error = 0;
   unsigned used = 0;
 };
@@ -80,31 +85,30 @@ Column seconds_of(const std::vector<Sample>& samples) {
   return result;
 }
 
-// Minimises c'Gc - 2t'c over c >= 0 by trying every support; small ones first, so that a coefficient
-// that explains nothing stays 0.
+// Solution of the normal equations over some of the coefficients, the others 0.
+Row solve_support(const Eigen::Matrix3d& gram, const Row& target, unsigned support) {
+  Eigen::Matrix3d part = Eigen::Matrix3d::Identity();
+  Row scale = Row::Zero();
+  for (int i = 0; i < 3; ++i)
+    if ((support >> i & 1) && gram(i, i) > 0) scale[i] = 1 / std::sqrt(gram(i, i));
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < i; ++j) part(i, j) = part(j, i) = gram(i, j) * scale[i] * scale[j];
+  const Row right = target.cwiseProduct(scale);
+  return part.ldlt().solve(right).cwiseProduct(scale);
+}
+
+// Minimises c'Gc - 2t'c over c >= 0 by trying every support.
 Row non_negative(const Eigen::Matrix3d& gram, const Row& target) {
-  static constexpr int supports[7][3] = {{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}};
-  static constexpr int sizes[7] = {1, 1, 1, 2, 2, 2, 3};
   Row best = Row::Zero();
   double best_value = 0;
-  for (int s = 0; s < 7; ++s) {
-    const int size = sizes[s];
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 3> part(size, size);
-    Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 3, 1> scale(size), right(size);
-    for (int i = 0; i < size; ++i) {
-      const double diagonal = gram(supports[s][i], supports[s][i]);
-      scale[i] = diagonal > 0 ? 1 / std::sqrt(diagonal) : 0;
-      right[i] = target[supports[s][i]] * scale[i];
-    }
-    for (int i = 0; i < size; ++i)
-      for (int j = 0; j < size; ++j) part(i, j) = gram(supports[s][i], supports[s][j]) * scale[i] * scale[j];
-    const auto solution = part.ldlt().solve(right).eval();
-    const double value = solution.dot(part * solution) - 2 * right.dot(solution);
-    const bool better = value < best_value - 1e-12 * std::abs(best_value);
-    if (!solution.allFinite() || solution.minCoeff() < 0 || !better) continue;
+  for (unsigned support = 7; support > 0; --support) {
+    const Row one = solve_support(gram, target, support);
+    if (!one.allFinite() || one.minCoeff() < 0) continue;
+    if (support == 7) return one;  // the unconstrained minimum
+    const double value = one.dot(gram * one) - 2 * target.dot(one);
+    if (value >= best_value) continue;
+    best = one;
     best_value = value;
-    best.setZero();
-    for (int i = 0; i < size; ++i) best[supports[s][i]] = solution[i] * scale[i];
   }
   return best;
 }
@@ -116,8 +120,8 @@ Row solve(const Features& features, const Column& seconds, const Column& weights
 }
 
 // |log(predicted / measured)|: alike for too slow and too fast.
-Column errors_of(const Features& features, const Column& seconds, const Row& coefficients) {
-  return ((features * coefficients).array().max(1e-300) / seconds.array()).log().abs().matrix();
+Column errors_of(const Column& predicted, const Column& seconds) {
+  return (predicted.array().max(1e-300) / seconds.array()).log().abs().matrix();
 }
 
 double quantile(Column values, double share) {
@@ -126,53 +130,58 @@ double quantile(Column values, double share) {
   return values[rank];
 }
 
-// Mean of the squares without the worst tenth, so that one wild sample decides nothing.
-double trimmed(Column errors) {
-  const Eigen::Index kept = errors.size() < 8 ? errors.size() : errors.size() - (errors.size() + 9) / 10;
-  std::nth_element(errors.begin(), errors.begin() + (kept - 1), errors.end());
-  return errors.head(kept).squaredNorm() / static_cast<double>(kept);
-}
-
-// A start that no single sample can drag away, be it far too slow or far too fast: each residual is
-// taken relative to the larger of measured and predicted, so it is at most 1.
-Row bounded_start(const Features& features, const Column& seconds) {
-  const Column rates = (seconds.array() / features.col(1).array()).matrix();
-  Row coefficients(0, quantile(rates, 0.5), 0);
-  for (int step = 0; step < 4; ++step) {
-    const Column predicted = features * coefficients;
-    coefficients = solve(features, seconds, seconds.cwiseMax(predicted).cwiseInverse());
-  }
-  return coefficients;
+// Mean square of errors of which none counts more than a limit, so that one wild sample decides nothing.
+double bounded(const Column& errors) {
+  return errors.cwiseMin(most_error).squaredNorm() / static_cast<double>(errors.size());
 }
 
 // Samples within five medians of the error, at least three quarters of them.
 Column keep(const Column& errors) {
-  const double limit = std::max({outlier_factor * quantile(errors, 0.5), least_outlier, quantile(errors, 0.75)});
+  const double limit =
+      std::max({outlier_factor * quantile(errors, 0.5), least_outlier, quantile(errors, 0.75)});
   return (errors.array() <= limit).cast<double>().matrix();
 }
 
-Solution robust_fit(const Features& features, const Column& seconds) {
+// Least squares in which no sample can drag the rest away, be it far too slow or far too fast: a
+// residual counts relative to the larger of measured and predicted, so it is at most about 1, and
+// wild samples are dropped once the others agree.
+Solution robust_fit(const Features& features, const Column& seconds, Column kept) {
   Solution result;
-  result.coefficients = bounded_start(features, seconds);
-  Column kept = keep(errors_of(features, seconds, result.coefficients));
-  for (int step = 0; step < 4; ++step) {
-    result.coefficients = solve(features, seconds, (kept.array() / seconds.array()).matrix());
-    const Column next = keep(errors_of(features, seconds, result.coefficients));
-    if (next == kept) break;
-    kept = next;
+  Column predicted = features.col(1) * quantile((seconds.array() / features.col(1).array()).matrix(), 0.5);
+  for (int step = 0; step < most_steps; ++step) {
+    const Column weights = (kept.array() / seconds.cwiseMax(predicted).array()).matrix();
+    result.coefficients = solve(features, seconds, weights);
+    const Column before = std::exchange(predicted, features * result.coefficients);
+    if (step < steps_with_all) continue;
+    kept = keep(errors_of(predicted, seconds));
+    if (((predicted - before).array() / seconds.array()).abs().maxCoeff() <= settled) break;
   }
-  const Column relative = ((features * result.coefficients - seconds).array() / seconds.array()).abs().matrix();
-  result.score = trimmed(errors_of(features, seconds, result.coefficients));
+  result.score = bounded(errors_of(predicted, seconds));
   result.used = static_cast<unsigned>(kept.sum());
-  result.relative_error = relative.dot(kept) / kept.sum();
+  result.relative_error =
+      kept.dot(((predicted - seconds).array() / seconds.array()).abs().matrix()) / kept.sum();
   return result;
+}
+
+// Among few samples a wild one can be the only witness of a coefficient: leave out each in turn.
+Solution fit_under(const Features& features, const Column& seconds) {
+  const Column all = Column::Ones(seconds.size());
+  Solution best = robust_fit(features, seconds, all);
+  if (seconds.size() < 4 || seconds.size() >= enough_samples) return best;
+  for (Eigen::Index i = 0; i < seconds.size(); ++i) {
+    Column others = all;
+    others[i] = 0;
+    const Solution one = robust_fit(features, seconds, others);
+    if (one.score < best.score) best = one;
+  }
+  return best;
 }
 
 Solution best_of(const Family& family, const std::vector<Sample>& samples, int ndims) {
   const Column seconds = seconds_of(samples);
   Solution best;
   for (const Quantisation& q : family) {
-    Solution one = robust_fit(features_of(samples, ndims, q), seconds);
+    Solution one = fit_under(features_of(samples, ndims, q), seconds);
     one.quantisation = q;
     if (one.score < best.score) best = one;
   }
@@ -188,21 +197,22 @@ double held_out(const Family& family, const std::vector<Sample>& samples, int nd
     for (std::size_t i = 0; i < samples.size(); ++i)
       (static_cast<int>(i % folds) == fold ? asked : known).push_back(samples[i]);
     const Solution solution = best_of(family, known, ndims);
-    const Column part = errors_of(features_of(asked, ndims, solution.quantisation), seconds_of(asked),
-                                  solution.coefficients);
+    const Column part = errors_of(features_of(asked, ndims, solution.quantisation) * solution.coefficients,
+                                  seconds_of(asked));
     errors.segment(next, part.size()) = part;
     next += part.size();
   }
-  return std::sqrt(trimmed(errors));
+  return std::sqrt(bounded(errors));
 }
 
 // The simplest family whose held-out error is not clearly above that of the best.
 const Family& choose(const std::vector<Family>& all, const std::vector<Sample>& samples, int ndims) {
-  if (samples.size() < 4 * folds) return all.front();  // too few to tell
+  if (samples.size() < enough_samples) return all.front();
   std::vector<double> errors;
   for (const Family& family : all) errors.push_back(held_out(family, samples, ndims));
   const double enough = *std::min_element(errors.begin(), errors.end()) / clear_gain;
-  const auto first = std::find_if(errors.begin(), errors.end(), [&](double error) { return error <= enough; });
+  const auto first =
+      std::find_if(errors.begin(), errors.end(), [&](double error) { return error <= enough; });
   return all[first - errors.begin()];
 }
 

@@ -28,7 +28,8 @@ double number(const Json& from, const char* name) {
 
 std::uint64_t whole(const Json& value, const char* name, std::uint64_t most) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
-    refuse(Errc::invalid, std::string("field '") + name + "' is not a whole number from 0 to " + std::to_string(most));
+    refuse(Errc::invalid,
+           std::string("field '") + name + "' is not a whole number from 0 to " + std::to_string(most));
   return value.get<std::uint64_t>();
 }
 
@@ -38,7 +39,8 @@ unsigned count(const Json& from, const char* name) {
 
 Extents tile_from(const Json& from) {
   const Json& array = from.at("tile");
-  if (!array.is_array() || array.size() > max_dims) refuse(Errc::invalid, "field 'tile' is not a list of up to 8 sides");
+  if (!array.is_array() || array.size() > max_dims)
+    refuse(Errc::invalid, "field 'tile' is not a list of up to 8 sides");
   Extents tile = TimeModel{}.tile;
   for (std::size_t d = 0; d < array.size(); ++d) {
     tile[d] = whole(array[d], "tile", 1u << 30);
@@ -62,7 +64,8 @@ TimeModel model_from(const Json& from) {
 
 ModelKey key_from(const Json& from) {
   return {from.at("unit").get<std::string>(), from.at("operation").get<std::string>(),
-          from.at("implementation").get<std::string>(), type_from_string(from.at("type").get<std::string>())};
+          from.at("implementation").get<std::string>(),
+          type_from_string(from.at("type").get<std::string>())};
 }
 
 std::string words(const ModelKey& key) {
@@ -70,7 +73,8 @@ std::string words(const ModelKey& key) {
 }
 
 void check(const ModelKey& key, const TimeModel& model) {
-  for (const double value : {model.fixed, model.seconds_per_flop, model.seconds_per_byte, model.relative_error})
+  for (const double value :
+       {model.fixed, model.seconds_per_flop, model.seconds_per_byte, model.relative_error})
     if (!std::isfinite(value) || value < 0)
       throw Error(Errc::invalid, "cannot store the model of " + words(key) +
                                      ": a coefficient is negative or not finite; fit it again");
@@ -94,8 +98,8 @@ Json json_of(const ModelKey& key, const TimeModel& model) {
 Models read(const Json& root) {
   if (!root.is_object()) refuse(Errc::parse, "the text is not a JSON object");
   if (root.at("version") != format_version)
-    refuse(Errc::version, "their format is version " + root.at("version").dump() + ", this program reads version " +
-                              std::to_string(format_version));
+    refuse(Errc::version, "their format is version " + root.at("version").dump() +
+                              ", this program reads version " + std::to_string(format_version));
   Models models;
   models.when = root.at("when").get<std::string>();
   models.version = count(root, "changes");
@@ -119,8 +123,8 @@ std::string to_json(const Models& models) {
   try {
     return root.dump(1) + "\n";
   } catch (const Json::exception& error) {
-    throw Error(Errc::invalid, std::string("cannot write the models as JSON: ") + error.what() +
-                                   "; use names in UTF-8");
+    throw Error(Errc::invalid,
+                std::string("cannot write the models as JSON: ") + error.what() + "; use names in UTF-8");
   }
 }
 
