@@ -35,7 +35,7 @@ Transfers transfers(const Problem& problem, const Device& device) {
 }
 
 bool fits_whole(const Problem& problem, const Device& device) {
-  return device.memory_bytes <= 0 || bytes(problem.operation, whole_box(problem.operation)) <= device.memory_bytes;
+  return bytes(problem.operation, whole_box(problem.operation)) <= device.memory_bytes;
 }
 
 Seconds whole_seconds(const Problem& problem, int unit) {
@@ -60,7 +60,7 @@ bool memory_suffices(const Problem& problem, const TaskList& tasks) {
   const Machine& machine = problem.machine;
   const std::vector<Bytes> sets = working_sets(copies_of(problem.operation, machine, tasks), machine, tasks);
   for (std::size_t d = 0; d < sets.size(); ++d)
-    if (machine.devices[d].memory_bytes > 0 && sets[d] > machine.devices[d].memory_bytes) return false;
+    if (sets[d] > machine.devices[d].memory_bytes) return false;
   return true;
 }
 
@@ -142,24 +142,41 @@ void note(Relaxation& relaxation, const Split& split) {
   if (!relaxation.solved()) relaxation = one;
 }
 
-// The affine problem and the simulation disagree about each unit: the difference is made part of how
-// busy the unit is, and the problem is solved again.
-State corrected(const Problem& problem, const State& before, const Split& split, const Candidate& simulated) {
-  State state = before;
-  state.busy.resize(problem.machine.units.size(), 0);
-  for (std::size_t u = 0; u < state.busy.size(); ++u)
-    if (simulated.finish[u] > 0) state.busy[u] += simulated.finish[u] - split.makespan;
-  return state;
-}
+// How busy the affine problem must believe the units to be, so that it agrees with the simulation.
+class Correction {
+ public:
+  explicit Correction(const Problem& problem) : busy_(problem.machine.units.size()) {
+    for (std::size_t u = 0; u < busy_.size(); ++u) busy_[u] = problem.busy(u);
+  }
+
+  // Times before now are not accepted, so all units are moved by the same time, which changes no choice.
+  State state() const {
+    State state{busy_};
+    for (Seconds& busy : state.busy) busy += shift();
+    return state;
+  }
+
+  // The solver believed that all units would end with its makespan.
+  void learn(const Split& split, const Candidate& simulated) {
+    const Seconds believed = split.makespan - shift();
+    for (std::size_t u = 0; u < busy_.size(); ++u)
+      if (simulated.finish[u] > 0) busy_[u] += simulated.finish[u] - believed;
+  }
+
+ private:
+  Seconds shift() const { return std::max(0.0, -*std::min_element(busy_.begin(), busy_.end())); }
+
+  std::vector<Seconds> busy_;
+};
 
 Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation) {
   const bool always = problem.request.split == SplitMode::always;
   Request request = problem.request;
-  State state = problem.state;
+  Correction correction(problem);
   Candidate best;
   PartitionPlan last;
   for (int round = 0; round < rounds; ++round) {
-    Split split = optimize(problem.operation, problem.machine, problem.costs, state, request, dim);
+    Split split = optimize(problem.operation, problem.machine, problem.costs, correction.state(), request, dim);
     split.dim = dim;
     if (round == 0) note(relaxation, split);
     const bool solved = has_shares(split);
@@ -171,7 +188,7 @@ Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory
     Candidate candidate = run(problem, partition, memory);
     last = std::move(partition);
     if (!candidate.valid) break;
-    if (solved) state = corrected(problem, state, split, candidate);
+    if (solved) correction.learn(split, candidate);
     request.solver = "enumerate";
     if (better(candidate, best)) best = std::move(candidate);
     if (!solved) break;

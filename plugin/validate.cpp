@@ -102,7 +102,7 @@ void check_memory(const Plan& plan, const Operation& operation, const Machine& m
     needed[index(machine.units[index(plan.whole_unit)].device)] = bytes(operation, whole_box(operation));
   }
   for (std::size_t d = 0; d < needed.size(); ++d)
-    if (machine.devices[d].memory_bytes > 0 && needed[d] > machine.devices[d].memory_bytes)
+    if (needed[d] > machine.devices[d].memory_bytes)
       refuse("the blocks on " + machine.devices[d].name + " need " + std::to_string(needed[d]) + " bytes at once, it has " +
              std::to_string(machine.devices[d].memory_bytes), "give it less, or smaller blocks");
 }

@@ -145,7 +145,7 @@ std::vector<Grid> device_grids(const Job& job) {
 
 bool fits(const Job& job, const Machine& device, const TaskList& tasks) {
   const Bytes memory = device.devices[0].memory_bytes;
-  if (memory <= 0 || bytes(job.operation, part_box(job)) <= memory) return true;
+  if (bytes(job.operation, part_box(job)) <= memory) return true;
   return working_sets(copies_of(job.operation, device, tasks), device, tasks)[0] <= memory;
 }
 
