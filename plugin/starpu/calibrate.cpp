@@ -98,7 +98,7 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
   for (starpu_task* task : tasks) failed |= starpu_task_submit(task) != 0;
   std::vector<double> times;
   for (std::size_t i = 0; i < tasks.size() && !failed; ++i) {
-    starpu_task_wait(tasks[i]);
+    failed |= starpu_task_wait(tasks[i]) != 0;
     const auto* info = tasks[i]->profiling_info;
     if (info) times.push_back(starpu_timing_timespec_delay_us(const_cast<timespec*>(&info->start_time),
                                                               const_cast<timespec*>(&info->end_time)) * 1e-6);

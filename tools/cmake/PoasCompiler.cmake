@@ -1,4 +1,9 @@
 # Warnings, sanitizers and helpers shared by all targets of the project.
+find_program(POAS_CCACHE ccache)
+if(POAS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${POAS_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${POAS_CCACHE})
+endif()
 add_library(poas_compiler INTERFACE)
 target_compile_options(poas_compiler INTERFACE
   -Wall -Wextra -Wshadow -Werror $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
