@@ -5,6 +5,17 @@
 say() { printf '[%s] %s\n' "$program" "$*"; }
 die() { printf '[%s] error: %s\n' "$program" "$*" >&2; exit 1; }
 
+# How far the build that writes this log is: ninja counts, StarPU's make names each file.
+progress() {
+  local count
+  if grep -qs '^\[[0-9]*/' "$1"; then
+    grep -o '^\[[0-9]*/[0-9]*\]' "$1" | tail -n 1
+  else
+    count=$(grep -cs '^  CC' "$1" || true)
+    [ "${count:-0}" = 0 ] || echo "$count files compiled"
+  fi
+}
+
 # step WHAT LOG COMMAND...: runs it with its output in LOG and a progress line every 20 seconds.
 step() {
   local what=$1 log=$2 began=$SECONDS n=0 pid
@@ -15,7 +26,7 @@ step() {
   while kill -0 $pid 2>/dev/null; do
     sleep 0.2
     n=$((n + 1))
-    [ $((n % 100)) = 0 ] && say "$what: $((SECONDS - began)) s $(grep -o '^\[[0-9]*/[0-9]*\]' "$log" | tail -n 1 || true)"
+    [ $((n % 100)) = 0 ] && say "$what: $((SECONDS - began)) s $(progress "$log")"
   done
   if ! wait $pid; then
     grep -E -A 4 '^FAILED:|error:|Error' "$log" | head -n 60 >&2 || true
