@@ -1,0 +1,73 @@
+// Time of a cold plan: nothing cached, all four stages, decision included.
+#include <benchmark/benchmark.h>
+
+#include "support/small_nodes.hpp"
+
+namespace poas::test {
+namespace {
+
+// Tile, multiprocessors and speed of a GEMM on one large GPU.
+void set_gpu_model(Node& node, const std::string& unit, const std::string& implementation, double rate) {
+  node.speed(unit, implementation, rate, 8e-6);
+  TimeModel& model = node.models.times[{unit, "gemm", implementation, Type::fp32}];
+  model.tile[0] = 128;
+  model.tile[1] = 256;
+  model.parallel = 132;
+}
+
+// `gpus` GPUs with CUDA and tensor cores (a little unlike each other) and one CPU unit.
+Node node_of(int gpus, unsigned cores) {
+  Node made = node().host("cpu", cores, 1e11);
+  made.machine.host_link_bytes_per_s = 101e9 * gpus;
+  made.machine.task_overhead = 5e-6;
+  made.machine.split_overhead = 1e-4;
+  for (int g = 0; g < gpus; ++g) {
+    const std::string name = "cuda" + std::to_string(g);
+    const double speed = g % 2 == 0 ? 1 : 0.97;
+    made.device(name, 51e12, 55e9, 1e-5);
+    set_gpu_model(made, name, "cuda", 51e12 * speed);
+    made.machine.units.push_back({name + ".tensor", UnitKind::tensor, g, 1});
+    set_gpu_model(made, name + ".tensor", "tensor", 390e12 * speed);
+  }
+  return made;
+}
+
+void cold_plan(benchmark::State& state, const std::string& solver, std::optional<Precision> precision) {
+  const auto gpus = static_cast<int>(state.range(0));
+  const auto n = static_cast<std::uint64_t>(state.range(1));
+  const Node node = node_of(gpus, gpus == 8 ? 112 : 15);
+  const Operation operation = gemm(n, n, n);
+  Request request;
+  request.solver = solver;
+  request.precision = precision;
+  Plan plan;
+  for (auto _ : state) benchmark::DoNotOptimize(plan = node.plan(operation, request));
+  validate(plan, operation, node.machine);
+  state.counters["blocks"] = static_cast<double>(plan.tasks.blocks.size());
+  state.counters["gap"] = plan.gap;
+}
+
+void simulation(benchmark::State& state) {
+  const Node node = node_of(8, 112);
+  const Operation operation = gemm(16384, 16384, 16384);
+  const Plan plan = node.plan(operation);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(simulate(operation, node.machine, plan.costs, plan.tasks));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.tasks.blocks.size()));
+}
+
+void sizes(benchmark::internal::Benchmark* bench) {
+  for (const int gpus : {1, 2, 8})
+    for (const int n : {1024, 4096, 16384}) bench->Args({gpus, n});
+  bench->Unit(benchmark::kMicrosecond);
+}
+
+BENCHMARK_CAPTURE(cold_plan, glpk_fp32, "glpk", std::nullopt)->Apply(sizes);
+BENCHMARK_CAPTURE(cold_plan, glpk_tf32, "glpk", Precision::tf32)->Apply(sizes);
+BENCHMARK_CAPTURE(cold_plan, enumerate_fp32, "enumerate", std::nullopt)->Apply(sizes);
+BENCHMARK(simulation)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace poas::test
+
+BENCHMARK_MAIN();
