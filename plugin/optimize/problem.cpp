@@ -11,6 +11,7 @@ namespace {
 
 constexpr Seconds most_seconds = 1e18;
 constexpr double most_items = 0x1p53;
+constexpr double rounding = 1e-9;   // relative
 
 void check(const std::string& field, double value, double most) {
   if (std::isfinite(value) && value >= 0 && value <= most) return;
@@ -121,6 +122,21 @@ Seconds makespan_of(const DivisionProblem& problem, const std::vector<double>& i
     host += at(device.host, loads[d].items);
   }
   return std::max(makespan, host);
+}
+
+bool allowed(const DivisionProblem& problem, const std::vector<double>& items) {
+  double sum = 0;
+  std::vector<double> held(problem.devices.size(), 0);
+  for (std::size_t u = 0; u < problem.units.size(); ++u) {
+    const UnitTerms& unit = problem.units[u];
+    const bool used = items[u] > 0;
+    if (used ? items[u] < unit.least * (1 - rounding) : unit.forced || items[u] < 0) return false;
+    sum += items[u];
+    if (unit.device >= 0) held[static_cast<std::size_t>(unit.device)] += items[u];
+  }
+  for (std::size_t d = 0; d < held.size(); ++d)
+    if (held[d] > problem.devices[d].most * (1 + rounding)) return false;
+  return std::abs(sum - problem.items) <= rounding * problem.items;
 }
 
 DivisionProblem relaxation(const DivisionProblem& problem) {

@@ -52,6 +52,10 @@ Line in_line(const DeviceTerms& device);
 // Seconds that these items need; a unit with 0 items is not used.
 Seconds makespan_of(const DivisionProblem& problem, const std::vector<double>& items);
 
+// Whether these items sum to the problem's, keep the least shares, the forcing and the memories, up to
+// rounding.
+bool allowed(const DivisionProblem& problem, const std::vector<double>& items);
+
 // The same problem without anything fixed: its optimum is a lower bound of every division.
 DivisionProblem relaxation(const DivisionProblem& problem);
 
