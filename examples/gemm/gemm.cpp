@@ -1,20 +1,15 @@
 // The driver of the GEMM codelet: one product C = alpha op(A) op(B) + beta C from host memory to host
 // memory on all units that poas chooses, with its plan, its check, and what it is compared with.
-#include "poas/gemm.h"
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
 
 #include "poas/runtime.hpp"
+#include "product.hpp"
 #include "report.hpp"
 
 namespace {
-
-struct NotThere : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 class StarPU {
  public:
@@ -27,84 +22,6 @@ class StarPU {
   StarPU(const StarPU&) = delete;
   ~StarPU() { starpu_shutdown(); }
 };
-
-struct Operands {
-  Matrix a, b, c;
-  explicit Operands(const Options& o)
-      : a(o.type, o.transa == 'N' ? o.m : o.k, o.transa == 'N' ? o.k : o.m, o.memory, o.seed),
-        b(o.type, o.transb == 'N' ? o.k : o.n, o.transb == 'N' ? o.n : o.k, o.memory, o.seed + 1),
-        c(o.type, o.m, o.n, o.memory, o.seed + 2) {
-    a.fill();
-    b.fill();
-  }
-};
-
-poas_type c_type(poas::Type type) {
-  switch (type) {
-    case poas::Type::fp64:
-      return POAS_FP64;
-    case poas::Type::fp32:
-      return POAS_FP32;
-    case poas::Type::fp16:
-      return POAS_FP16;
-    case poas::Type::bf16:
-      return POAS_BF16;
-  }
-  return POAS_FP32;
-}
-
-poas_precision c_precision(const Options& options) {
-  if (!options.precision) return POAS_CLASS_DEFAULT;
-  switch (*options.precision) {
-    case poas::Precision::fp64:
-      return POAS_CLASS_FP64;
-    case poas::Precision::fp32:
-      return POAS_CLASS_FP32;
-    case poas::Precision::tf32:
-      return POAS_CLASS_TF32;
-    case poas::Precision::fp16:
-      return POAS_CLASS_FP16;
-    case poas::Precision::bf16:
-      return POAS_CLASS_BF16;
-  }
-  return POAS_CLASS_DEFAULT;
-}
-
-// The class that the result must have.
-poas::Precision promised(const Options& options) {
-  if (options.precision) return *options.precision;
-  return poas::request_from_environment().precision.value_or(poas::precision_of(options.type));
-}
-
-// A handle lives for one repetition, so that no device keeps a copy for the next one.
-class Handle {
- public:
-  explicit Handle(const Matrix& matrix) {
-    if (poas_matrix_register(&handle_, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(matrix.data()),
-                             matrix.rows(), matrix.rows(), matrix.columns(), bytes_of(matrix.type())) != 0)
-      throw std::runtime_error(poas_last_error());
-  }
-  Handle(const Handle&) = delete;
-  ~Handle() { starpu_data_unregister(handle_); }
-  starpu_data_handle_t get() const { return handle_; }
-
- private:
-  starpu_data_handle_t handle_ = nullptr;
-};
-
-double multiply_once(const Options& o, Operands& operands) {
-  operands.c.fill();
-  Handle a(operands.a), b(operands.b), c(operands.c);
-  const double begin = starpu_timing_now();
-  const int error = poas_gemm(o.transa, o.transb, o.alpha, a.get(), b.get(), o.beta, c.get(), c_type(o.type),
-                              c_precision(o));
-  if (error == -ENODEV) throw NotThere(std::string("the product was not accepted: ") + poas_last_error());
-  if (error != 0) throw std::runtime_error(std::string("the product was not accepted: ") + poas_last_error());
-  starpu_data_acquire(c.get(), STARPU_R);
-  const double seconds = (starpu_timing_now() - begin) * 1e-6;
-  starpu_data_release(c.get());
-  return seconds;
-}
 
 void check_units(const std::string& wanted, const poas::Machine& machine) {
   for (std::size_t begin = 0; begin < wanted.size();) {
@@ -131,9 +48,8 @@ void measure(const Options& options, Report& report) {
   report.starpu_version = starpu_version();
   check_units(options.units, report.machine);
   Operands operands(options);
-  for (unsigned i = 0; i < options.warmup; i++) multiply_once(options, operands);
-  for (unsigned i = 0; i < options.repetitions; i++)
-    report.seconds.push_back(multiply_once(options, operands));
+  for (unsigned i = 0; i < options.warmup; i++) multiply(options, operands);
+  for (unsigned i = 0; i < options.repetitions; i++) report.seconds.push_back(multiply(options, operands));
   report.plan = poas::last_plan();
   starpu_pause();  // workers that wait would use the cores
   if (options.check) report.check = check(options, promised(options), operands.a, operands.b, operands.c);
