@@ -40,6 +40,8 @@ set_target_properties(poas_codelets PROPERTIES EXPORT_NAME codelets)
 if(poas_programs)
   set_target_properties(${poas_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${poas_bin_to_lib}")
 endif()
+# Libraries outside the loader's path, such as those of a CUDA toolkit, are found as in the build.
+set_target_properties(${poas_libraries} ${poas_programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 
 install(TARGETS ${poas_libraries} EXPORT poas LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
