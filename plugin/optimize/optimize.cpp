@@ -77,6 +77,9 @@ Box box_of(const Operation& operation, int dim, std::uint64_t items) {
   return box;
 }
 
+// Unlike std::max, keeps what is not a number, so that it is refused later.
+double at_least(double least, double value) { return value < least ? least : value; }
+
 // Straight line through the times of half of and of the whole dimension: what a share costs where
 // shares are worth having.  Staircases of small blocks are left to adapt and schedule.
 Line time_line(const TimeModel& model, const Operation& operation, int dim) {
@@ -84,8 +87,8 @@ Line time_line(const TimeModel& model, const Operation& operation, int dim) {
   const Seconds at_whole = evaluate(model, operation, box_of(operation, dim, whole));
   if (half == 0) return {0, at_whole / static_cast<double>(whole)};
   const Seconds at_half = evaluate(model, operation, box_of(operation, dim, half));
-  const double slope = std::max(0.0, (at_whole - at_half) / static_cast<double>(whole - half));
-  return {std::max(0.0, at_whole - slope * static_cast<double>(whole)), slope};
+  const double slope = at_least(0, (at_whole - at_half) / static_cast<double>(whole - half));
+  return {at_least(model.fixed, at_whole - slope * static_cast<double>(whole)), slope};
 }
 
 // Seconds per item without fixed costs and without rounding up to tiles: no block does better.

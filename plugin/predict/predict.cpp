@@ -1,6 +1,6 @@
 // Chooses for each unit the implementation and time model that the other stages use.
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
 #include "poas/error.hpp"
 #include "poas/plan.hpp"
@@ -37,6 +37,13 @@ const Refusal* refusal_of(const Implementation& one, const std::string& unit) {
   return found == one.refusals.end() ? nullptr : &*found;
 }
 
+// Why not, and how near the implementation came: the reason of the nearest one is told.
+enum class Nearness { other_kind, less_precise, refused, no_model };
+struct Reason {
+  Nearness nearness;
+  std::string words;
+};
+
 // Words if the whole operation is smaller than the least block.
 std::string too_small(const Operation& operation, const Implementation& one) {
   for (std::size_t d = 0; d < operation.dims.size(); ++d)
@@ -45,12 +52,16 @@ std::string too_small(const Operation& operation, const Implementation& one) {
   return "";
 }
 
-std::string why_unsuitable(const Operation& operation, const Implementation& one, const Unit& unit,
-                           Precision required) {
+std::optional<Reason> why_unsuitable(const Operation& operation, const Implementation& one, const Unit& unit,
+                                     Precision required) {
+  if (one.kind != unit.kind)
+    return Reason{Nearness::other_kind, std::string("no implementation for units of kind ") + to_string(unit.kind)};
   if (round_off(one.precision) > round_off(required))
-    return std::string("no implementation with ") + to_string(required) + " precision";
-  if (const Refusal* refusal = refusal_of(one, unit.name)) return refusal->why;
-  return too_small(operation, one);
+    return Reason{Nearness::less_precise, std::string("no implementation with ") + to_string(required) + " precision"};
+  if (const Refusal* refusal = refusal_of(one, unit.name)) return Reason{Nearness::refused, refusal->why};
+  const std::string small = too_small(operation, one);
+  if (!small.empty()) return Reason{Nearness::refused, small};
+  return std::nullopt;
 }
 
 Candidate candidate_of(const Operation& operation, int index, const Unit& unit, const Models& models) {
@@ -72,31 +83,32 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.seconds < b.seconds;
 }
 
+std::optional<Reason> why_unusable(const Candidate& candidate, const Implementation& one) {
+  if (candidate.seconds >= 0 && candidate.seconds <= longest_time) return std::nullopt;
+  return Reason{Nearness::no_model,
+                "the time model of " + one.name + " gives no usable time: run poas calibrate again"};
+}
+
 UnitCost cost_of(const Operation& operation, const Unit& unit, const Models& models, const Request& request) {
-  UnitCost cost;
-  if (!allowed(unit, request)) {
-    cost.why_not = "not in POAS_UNITS";
-    return cost;
-  }
-  cost.why_not = std::string("no implementation for units of kind ") + to_string(unit.kind);
+  if (!allowed(unit, request)) return {-1, {}, "not in POAS_UNITS"};
   const Precision required = required_precision(operation, request);
+  Reason nearest{Nearness::other_kind, "the operation has no implementation"};
   Candidate best;
   for (std::size_t i = 0; i < operation.implementations.size(); ++i) {
     const Implementation& one = operation.implementations[i];
-    if (one.kind != unit.kind) continue;
-    const std::string why = why_unsuitable(operation, one, unit, required);
-    if (!why.empty()) {
-      cost.why_not = why;
-      continue;
+    std::optional<Reason> why = why_unsuitable(operation, one, unit, required);
+    Candidate candidate;
+    if (!why) {
+      candidate = candidate_of(operation, static_cast<int>(i), unit, models);
+      why = why_unusable(candidate, one);
     }
-    const Candidate candidate = candidate_of(operation, static_cast<int>(i), unit, models);
-    if (!(candidate.seconds >= 0 && candidate.seconds <= longest_time)) {
-      cost.why_not = "the time model of " + one.name + " gives no usable time: run poas calibrate again";
-      continue;
+    if (why) {
+      if (why->nearness >= nearest.nearness) nearest = *why;
+    } else if (best.implementation < 0 || better(candidate, best)) {
+      best = candidate;
     }
-    if (best.implementation < 0 || better(candidate, best)) best = candidate;
   }
-  if (best.implementation < 0) return cost;
+  if (best.implementation < 0) return {-1, {}, nearest.words};
   return {best.implementation, best.model, ""};
 }
 

@@ -1,7 +1,6 @@
 // Shares of whole operations, against numbers worked out by hand.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -197,7 +196,10 @@ TEST_P(Optimize, BadNumbersAreRefusedBeforeASolverSeesThem) {
   for (const double value : {nan, std::numeric_limits<double>::infinity(), -1.0, 1e300}) {
     CostTable table = good;
     table.units[0].model.fixed = value;
-    if (value != -1.0) EXPECT_THROW(run(table), Error) << value;
+    EXPECT_THROW(run(table), Error) << value;
+    table = good;
+    table.units[2].model.seconds_per_flop = value;
+    EXPECT_THROW(run(table), Error) << value;
     Machine machine = node();
     machine.devices[0].latency = value;
     EXPECT_THROW(run(good, machine), Error) << value;
