@@ -1,0 +1,62 @@
+// `poas machine`: the node as poas sees it, and the models that plans would use.
+#include <iostream>
+#include <memory>
+
+#include "command.hpp"
+#include "node.hpp"
+#include "poas/runtime.hpp"
+#include "report.hpp"
+#include "text.hpp"
+
+namespace poas::tool {
+namespace {
+
+struct Options {
+  bool json = false;
+};
+
+// What is there now, with the links and overheads that calibration measured.
+Machine merged(Machine now, const std::optional<Machine>& measured) {
+  if (!measured) return now;
+  now.host_link_bytes_per_s = measured->host_link_bytes_per_s;
+  now.task_overhead = measured->task_overhead;
+  now.split_overhead = measured->split_overhead;
+  now.source = measured->source;
+  for (Device& device : now.devices)
+    for (const Device& known : measured->devices)
+      if (known.name == device.name) device = known;
+  return now;
+}
+
+int show(const Options& options) {
+  const Session session;
+  const Models models = current_models();
+  const Machine machine = merged(probe(), models.machine);
+  const std::string file = current_model_file();
+  if (options.json) {
+    Json json = report_json(machine, models);
+    json["model_file"] = file;
+    std::cout << json.dump(1) << "\n";
+    return done;
+  }
+  std::cout << machine.name << " (" << machine.source << ")\n\n" << units_table(machine);
+  if (const std::string links = links_table(machine); !links.empty()) std::cout << "\n" << links;
+  std::cout << "\ntask overhead " << with_unit(machine.task_overhead, "s") << ", split overhead "
+            << with_unit(machine.split_overhead, "s") << "\n\n";
+  if (models.times.empty())
+    std::cout << "no models: plans rest on guesses; run `poas calibrate`\n";
+  else
+    std::cout << models_table(models) << "models of " << models.when << " in " << file << "\n";
+  return done;
+}
+
+}  // namespace
+
+void add_machine(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("machine", "show units, links and models of this node");
+  sub->add_flag("--json", options->json, "as JSON");
+  sub->callback([options, &action] { action = [options] { return show(*options); }; });
+}
+
+}  // namespace poas::tool

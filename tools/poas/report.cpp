@@ -1,0 +1,65 @@
+#include "report.hpp"
+
+#include "text.hpp"
+
+namespace poas::tool {
+namespace {
+
+std::string tile_words(const TimeModel& model) {
+  std::string words;
+  for (const std::uint64_t side : model.tile)
+    if (side > 1) words += (words.empty() ? "" : "x") + std::to_string(side);
+  if (words.empty()) return "-";
+  return model.parallel > 1 ? words + " by " + std::to_string(model.parallel) : words;
+}
+
+// Rate for large blocks: nothing counts but the work.
+std::string rate(double seconds_per_one, const std::string& unit) {
+  return seconds_per_one > 0 ? with_unit(1 / seconds_per_one, unit) : "-";
+}
+
+}  // namespace
+
+std::string units_table(const Machine& machine) {
+  std::vector<std::vector<std::string>> rows{{"unit", "kind", "workers", "memory"}};
+  for (const Unit& unit : machine.units) {
+    const Device* device =
+        unit.device < 0 ? nullptr : &machine.devices[static_cast<std::size_t>(unit.device)];
+    rows.push_back({unit.name, to_string(unit.kind), std::to_string(unit.workers),
+                    device ? device->name + ", " + with_unit(device->memory_bytes, "B") : "host"});
+  }
+  return table(rows);
+}
+
+std::string links_table(const Machine& machine) {
+  if (machine.devices.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"device", "to it", "from it", "latency", "to its peers"}};
+  for (const Device& device : machine.devices)
+    rows.push_back({device.name, with_unit(device.h2d_bytes_per_s, "B/s"),
+                    with_unit(device.d2h_bytes_per_s, "B/s"), with_unit(device.latency, "s"),
+                    device.peer_bytes_per_s > 0 ? with_unit(device.peer_bytes_per_s, "B/s") : "-"});
+  std::string text = table(rows);
+  if (machine.host_link_bytes_per_s > 0)
+    text += "all links together: " + with_unit(machine.host_link_bytes_per_s, "B/s") + "\n";
+  return text;
+}
+
+std::string models_table(const Models& models) {
+  if (models.times.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"unit", "operation", "implementation", "type", "rate",
+                                              "memory", "launch", "tile", "error", "samples"}};
+  for (const auto& [key, model] : models.times)
+    rows.push_back({key.unit, key.operation, key.implementation, to_string(key.type),
+                    rate(model.seconds_per_flop, "flop/s"), rate(model.seconds_per_byte, "B/s"),
+                    with_unit(model.fixed, "s"), tile_words(model), percent(model.relative_error),
+                    std::to_string(model.samples)});
+  return table(rows);
+}
+
+Json report_json(const Machine& machine, const Models& models) {
+  const Json stored = Json::parse(to_json(models));
+  return {
+      {"machine", Json::parse(to_json(machine))}, {"models", stored.at("models")}, {"when", models.when}};
+}
+
+}  // namespace poas::tool

@@ -1,0 +1,17 @@
+// Units, links and models of a node, as tables and as JSON.
+#pragma once
+
+#include <string>
+
+#include "command.hpp"
+#include "poas/models.hpp"
+
+namespace poas::tool {
+
+std::string units_table(const Machine& machine);
+std::string links_table(const Machine& machine);  // "" if there is no device
+std::string models_table(const Models& models);   // "" if there is none
+// {"machine", "models", "when"}.
+Json report_json(const Machine& machine, const Models& models);
+
+}  // namespace poas::tool
