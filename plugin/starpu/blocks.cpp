@@ -6,18 +6,6 @@
 #include "starpu/split.hpp"
 
 namespace poas::edge {
-namespace {
-
-unsigned where_of(UnitKind kind) {
-  switch (kind) {
-    case UnitKind::cpu: return STARPU_CPU;
-    case UnitKind::opencl: return STARPU_OPENCL;
-    default: return STARPU_CUDA;
-  }
-}
-
-}  // namespace
-
 BlockRun* block_of(const starpu_task* task) {
   return task->callback_func == block_done ? static_cast<BlockRun*>(task->callback_arg) : nullptr;
 }
