@@ -18,6 +18,8 @@ using detail::UnitTerms;
 
 // Part of a device's output that is still to come home when its last block ends.
 constexpr double last_panel = 1.0 / 8;
+// Far below what the time models know; proving more costs a solver several times as long.
+constexpr double enough_gap = 1e-5;
 
 // Bytes of one operand for a block of w items of the dimension: fixed + slope w.
 Line bytes_line(const Operand& operand, int dim) {
@@ -185,6 +187,7 @@ Split optimize(const Operation& operation, const Machine& machine, const CostTab
   const DivisionProblem problem = make_problem(operation, machine, costs, units, state, request, dim);
   detail::SolverLimits limits;
   limits.time_limit = request.solver_time_limit;
+  limits.gap = enough_gap;
   const detail::Solution solution = detail::solve(request.solver, problem, limits);
   split.status = solution.status;
   split.solver = solution.solver;

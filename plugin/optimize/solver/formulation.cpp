@@ -30,7 +30,12 @@ Formulation::Formulation(const DivisionProblem& problem, Seconds time)
     if (problem.units[u].device < 0) add_own_time(time_row(), u, problem.units[u].slope);
   }
   for (std::size_t d = 0; d < problem.devices.size(); ++d)
-    if (device_[d] != 0) limit_device(d);
+    if (device_[d] != 0) {
+      limit_compute(d);
+      limit_link(d, in_line(problem.devices[d]));
+      limit_link(d, problem.devices[d].out);
+      limit_use(d);
+    }
   limit_host_link();
 }
 
@@ -59,70 +64,103 @@ void Formulation::add_columns() {
   used_ = share_;
   device_.assign(problem_.devices.size(), 0);
   for (std::size_t u = 0; u < problem_.units.size(); ++u) {
-    if (!(most_[u] > 0)) continue;
+    if (!(most_[u] > 0) || needless(u)) continue;
     share_[u] = program_.add_column(Kind::continuous, 0);
     used_[u] = program_.add_column(Kind::binary, problem_.units[u].forced ? 1 : 0);
   }
   for (std::size_t d = 0; d < problem_.devices.size(); ++d) {
-    bool offered = false, forced = false;
+    int offered = 0;
+    bool forced = false;
     each_unit_of(d, [&](std::size_t u) {
-      offered = true;
+      ++offered;
       forced = forced || problem_.units[u].forced;
+      device_[d] = used_[u];
     });
-    if (offered) device_[d] = program_.add_column(Kind::continuous, forced ? 1 : 0);
+    if (offered > 1) device_[d] = program_.add_column(Kind::continuous, forced ? 1 : 0);
   }
+}
+
+// Whether another unit of the same device does the same for less; of two equal ones, the first stays.
+bool Formulation::needless(std::size_t unit) const {
+  const UnitTerms& one = problem_.units[unit];
+  if (one.forced || one.device < 0) return false;
+  for (std::size_t u = 0; u < problem_.units.size(); ++u) {
+    const UnitTerms& other = problem_.units[u];
+    if (u == unit || other.device != one.device) continue;
+    if (other.fixed > one.fixed || other.slope > one.slope || other.least > one.least) continue;
+    const bool equal = !other.forced && other.fixed == one.fixed && other.slope == one.slope && other.least == one.least;
+    if (!equal || u < unit) return true;
+  }
+  return false;
 }
 
 void Formulation::add_sum() {
   const int row = program_.add_row(1, 1);
   for (std::size_t u = 0; u < share_.size(); ++u)
-    if (share_[u] != 0) program_.set(row, share_[u], most_[u] / problem_.items);
+    if (share_[u] != 0) program_.add(row, share_[u], most_[u] / problem_.items);
 }
 
 // least used <= share <= used
 void Formulation::bind_share(std::size_t unit) {
   const int upper = program_.add_row(-infinite, 0);
-  program_.set(upper, share_[unit], 1);
-  program_.set(upper, used_[unit], -1);
+  program_.add(upper, share_[unit], 1);
+  program_.add(upper, used_[unit], -1);
   const double least = problem_.units[unit].least / most_[unit];
   if (!(least > 0)) return;
   const int lower = program_.add_row(0, infinite);
-  program_.set(lower, share_[unit], 1);
-  program_.set(lower, used_[unit], -least);
+  program_.add(lower, share_[unit], 1);
+  program_.add(lower, used_[unit], -least);
 }
 
 int Formulation::time_row() {
   const int row = program_.add_row(-infinite, 0);
-  program_.set(row, makespan_, -1);
+  program_.add(row, makespan_, -1);
   return row;
 }
 
 void Formulation::add_own_time(int row, std::size_t unit, Seconds slope) {
-  program_.set(row, used_[unit], problem_.units[unit].fixed / time_);
-  program_.set(row, share_[unit], slope * most_[unit] / time_);
+  program_.add(row, used_[unit], problem_.units[unit].fixed / time_);
+  program_.add(row, share_[unit], slope * most_[unit] / time_);
 }
 
 void Formulation::add_link(int row, std::size_t device, const Line& line) {
-  program_.set(row, device_[device], line.fixed / time_);
-  each_unit_of(device, [&](std::size_t u) { program_.set(row, share_[u], line.slope * most_[u] / time_); });
+  program_.add(row, device_[device], line.fixed / time_);
+  each_unit_of(device, [&](std::size_t u) { program_.add(row, share_[u], line.slope * most_[u] / time_); });
 }
 
-// Units of a device take turns, so one that nobody forces is enough (see enumerate.cpp): not each of
-// them but their sum is at most the device's use.  Tighter, and fewer rows.
-void Formulation::limit_device(std::size_t device) {
-  const DeviceTerms& terms = problem_.devices[device];
-  const int compute = time_row();
-  program_.set(compute, device_[device], compute_line(terms).fixed / time_);
-  const int one = program_.add_row(-infinite, 0);
-  program_.set(one, device_[device], -1);
-  const int memory = program_.add_row(-infinite, 1);
+void Formulation::limit_compute(std::size_t device) {
+  const Line line = compute_line(problem_.devices[device]);
+  const int row = time_row();
+  program_.add(row, device_[device], line.fixed / time_);
+  each_unit_of(device, [&](std::size_t u) { add_own_time(row, u, problem_.units[u].slope + line.slope); });
+}
+
+// No row where the compute time is longer whatever is done.
+void Formulation::limit_link(std::size_t device, const Line& line) {
+  const Line compute = compute_line(problem_.devices[device]);
+  bool shorter = line.fixed <= compute.fixed;
   each_unit_of(device, [&](std::size_t u) {
-    add_own_time(compute, u, problem_.units[u].slope + terms.tail.slope);
-    if (!problem_.units[u].forced) program_.set(one, used_[u], 1);
-    program_.set(memory, share_[u], most_[u] / terms.most);
+    shorter = shorter && line.slope <= problem_.units[u].slope + compute.slope;
   });
-  add_link(time_row(), device, in_line(terms));
-  add_link(time_row(), device, terms.out);
+  if (!shorter) add_link(time_row(), device, line);
+}
+
+// Memory; and, as units of a device take turns, one that nobody forces is enough (see enumerate.cpp):
+// not each of them but their sum is at most the device's use.  Tighter, and fewer rows.
+void Formulation::limit_use(std::size_t device) {
+  const double most = problem_.devices[device].most;
+  if (most < problem_.items) {
+    const int memory = program_.add_row(-infinite, 1);
+    each_unit_of(device, [&](std::size_t u) { program_.add(memory, share_[u], most_[u] / most); });
+  }
+  int units = 0;
+  each_unit_of(device, [&](std::size_t) { ++units; });
+  if (units < 2) return;
+  const int one = program_.add_row(-infinite, 0);
+  program_.add(one, device_[device], -1);
+  each_unit_of(device, [&](std::size_t u) {
+    if (!problem_.units[u].forced) program_.add(one, used_[u], 1);
+  });
 }
 
 void Formulation::limit_host_link() {

@@ -38,8 +38,14 @@ class Program {
     rows.push_back({lower, upper});
     return static_cast<int>(rows.size());
   }
-  void set(int row, int column, double value) {
+  // Adds to the coefficient.
+  void add(int row, int column, double value) {
     if (value == 0) return;
+    for (std::size_t i = values.size() - 1; i > 0 && row_of[i] == row; --i)
+      if (column_of[i] == column) {
+        values[i] += value;
+        return;
+      }
     row_of.push_back(row);
     column_of.push_back(column);
     values.push_back(value);
@@ -68,13 +74,16 @@ class Formulation {
 
  private:
   double most_items(const UnitTerms& unit) const;
+  bool needless(std::size_t unit) const;
   void add_columns();
   void add_sum();
   void bind_share(std::size_t unit);
   int time_row();
   void add_own_time(int row, std::size_t unit, Seconds slope);
   void add_link(int row, std::size_t device, const Line& line);
-  void limit_device(std::size_t device);
+  void limit_compute(std::size_t device);
+  void limit_link(std::size_t device, const Line& line);
+  void limit_use(std::size_t device);
   void limit_host_link();
   template <typename Visit>
   void each_unit_of(std::size_t device, Visit visit) const;
@@ -86,7 +95,7 @@ class Formulation {
   // Columns; 0: left out.
   int makespan_ = 0;
   std::vector<int> share_, used_;   // per unit
-  std::vector<int> device_;         // per device: whether it is used
+  std::vector<int> device_;         // per device: whether it is used; that of its only unit if there is one
 };
 
 }  // namespace poas::detail
