@@ -4,7 +4,7 @@
 namespace poas_test {
 namespace {
 
-const Shape shape{96, 120, 32, 'N', 'N', 1, 1};
+const Shape shape{300, 420, 64, 'N', 'N', 1, 1};
 
 void multiply_once(const Runtime& runtime) {
   Product<float> product(shape);

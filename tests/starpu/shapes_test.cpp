@@ -47,6 +47,18 @@ TEST(Shapes, Cube2048UsesBothUnits) {
   EXPECT_TRUE(is_split(records[0]));
 }
 
+// "always" gives every usable unit a block, however small the product.
+TEST(Shapes, AlwaysSplitsSmallProductsToo) {
+  Runtime runtime;
+  Product<float> product({48, 64, 16, 'N', 'T', 1, 1});
+  ASSERT_EQ(product.submit(), 0);
+  product.unregister();
+  EXPECT_TRUE(product.right());
+  const auto records = runtime.records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_TRUE(is_split(records[0]));
+}
+
 TEST(Shapes, ManyShapesInARow) {
   Runtime runtime;
   for (std::uint64_t n = 100; n < 150; n++) {

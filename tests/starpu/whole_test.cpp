@@ -92,30 +92,30 @@ TEST(Whole, ReducedResult) {
   expect_whole(runtime, "REDUX", 3);
 }
 
+struct Regeneration {
+  starpu_task* task;
+  std::atomic<int> ended{0};
+};
+
 TEST(Whole, RegeneratedTask) {
   Runtime runtime;
   Product<float> product(shape);
-  std::atomic<int> ended{0};
-  starpu_task* task = product.task();
-  struct State {
-    starpu_task* task;
-    std::atomic<int>* ended;
-  } state{task, &ended};
-  task->regenerate = 1;
-  task->detach = 0;
-  task->destroy = 0;
-  task->callback_func = [](void* argument) {
-    auto* own = static_cast<State*>(argument);
-    if (++*own->ended == 3) own->task->regenerate = 0;
+  Regeneration state{product.task()};
+  state.task->regenerate = 1;
+  state.task->detach = 1;
+  state.task->destroy = 0;
+  state.task->callback_func = [](void* argument) {
+    auto* own = static_cast<Regeneration*>(argument);
+    if (++own->ended == 3) own->task->regenerate = 0;
   };
-  task->callback_arg = &state;
-  ASSERT_EQ(starpu_task_submit(task), 0);
-  ASSERT_EQ(starpu_task_wait(task), 0);
-  starpu_task_destroy(task);
+  state.task->callback_arg = &state;
+  ASSERT_EQ(starpu_task_submit(state.task), 0);
+  starpu_task_wait_for_all();
   product.unregister();
-  EXPECT_EQ(ended, 3);
+  EXPECT_EQ(state.ended, 3);
   EXPECT_TRUE(product.right(3));
   for (const auto& record : runtime.records()) EXPECT_TRUE(is_whole(record, "regenerate"));
+  starpu_task_destroy(state.task);
 }
 
 TEST(Whole, DetachedTaskIsSplit) {
@@ -130,7 +130,8 @@ TEST(Whole, DetachedTaskIsSplit) {
   EXPECT_TRUE(is_split(runtime.records()[0]));
 }
 
-TEST(Whole, TaskKeptByTheApplicationIsSplit) {
+// The same task structure submitted again is the same work again.
+TEST(Whole, TaskKeptByTheApplicationIsSplitEachTime) {
   Runtime runtime;
   Product<float> product(shape);
   starpu_task* task = product.task();
