@@ -10,8 +10,10 @@
 namespace poas::detail {
 namespace {
 
-constexpr int rounds = 3;         // of optimize and simulate
-constexpr std::size_t tries = 2;  // single units that are simulated
+constexpr int rounds = 3;         // of optimize and simulate, until both agree within `close_enough`
+constexpr double close_enough = 1.01;
+constexpr int exclusions = 2;     // of units that mislead the affine problem
+constexpr std::size_t tries = 2;  // devices that are simulated alone
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
@@ -88,10 +90,12 @@ Candidate run(const Problem& problem, const PartitionPlan& partition, GridMemory
 Seconds split_estimate(const Problem& problem, int unit) {
   const Unit& one = problem.machine.units[index(unit)];
   const Seconds compute = whole_seconds(problem, unit);
-  const Seconds start = problem.busy(index(unit)) + problem.machine.split_overhead;
+  const Seconds start = problem.busy(index(unit)) + problem.machine.split_overhead + problem.machine.task_overhead;
   if (one.device < 0) return start + compute / one.workers;
-  const Transfers copies = transfers(problem, problem.machine.devices[index(one.device)]);
-  return start + std::max({compute, copies.in, copies.out});
+  const Device& device = problem.machine.devices[index(one.device)];
+  const Transfers copies = transfers(problem, device);
+  const Seconds latencies = (copies.in > 0 ? device.latency : 0) + (copies.out > 0 ? device.latency : 0);
+  return start + latencies + std::max({compute, copies.in, copies.out});
 }
 
 bool better(const Candidate& one, const Candidate& other) {
@@ -145,7 +149,7 @@ void note(Relaxation& relaxation, const Split& split) {
 // How busy the affine problem must believe the units to be, so that it agrees with the simulation.
 class Correction {
  public:
-  explicit Correction(const Problem& problem) : busy_(problem.machine.units.size()) {
+  explicit Correction(const Problem& problem) : problem_(&problem), busy_(problem.machine.units.size()) {
     for (std::size_t u = 0; u < busy_.size(); ++u) busy_[u] = problem.busy(u);
   }
 
@@ -156,23 +160,36 @@ class Correction {
     return state;
   }
 
-  // The solver believed that all units would end with its makespan.
-  void learn(const Split& split, const Candidate& simulated) {
-    const Seconds believed = split.makespan - shift();
+  // The unit that turned out slowest beside what was believed of it, -1: none did.
+  int most_misjudged() const {
+    int worst = -1;
     for (std::size_t u = 0; u < busy_.size(); ++u)
-      if (simulated.finish[u] > 0) busy_[u] += simulated.finish[u] - believed;
+      if (excess(u) > (worst < 0 ? 0 : excess(index(worst)))) worst = static_cast<int>(u);
+    return worst;
+  }
+
+  // When the solver believed that its split would end, of which it only knows the shifted time.
+  Seconds believed(const Split& split) const { return split.makespan - shift(); }
+
+  // The solver believed that all units would end with the makespan.
+  void learn(const Split& split, const Candidate& simulated) {
+    const Seconds end = believed(split);
+    for (std::size_t u = 0; u < busy_.size(); ++u)
+      if (simulated.finish[u] > 0) busy_[u] += simulated.finish[u] - end;
   }
 
  private:
+  Seconds excess(std::size_t u) const { return busy_[u] - problem_->busy(u); }
   Seconds shift() const { return std::max(0.0, -*std::min_element(busy_.begin(), busy_.end())); }
 
+  const Problem* problem_;
   std::vector<Seconds> busy_;
 };
 
-Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation) {
+// Rounds of optimize, adapt, schedule and simulate.
+Candidate refine(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation, Correction& correction) {
   const bool always = problem.request.split == SplitMode::always;
   Request request = problem.request;
-  Correction correction(problem);
   Candidate best;
   PartitionPlan last;
   for (int round = 0; round < rounds; ++round) {
@@ -184,14 +201,34 @@ Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory
     if (!solved && !always) break;
     PartitionPlan partition = always ? forced_partition(problem, split)
                                      : adapt(problem.operation, problem.machine, problem.costs, split);
-    if (units_in(partition) < 2 || partition.parts == last.parts) break;
+    if (partition.parts.empty() || partition.parts == last.parts) break;
     Candidate candidate = run(problem, partition, memory);
     last = std::move(partition);
     if (!candidate.valid) break;
+    const bool agreed = candidate.makespan <= close_enough * correction.believed(split);
     if (solved) correction.learn(split, candidate);
     request.solver = "enumerate";
+    if (units_in(last) > 1 && better(candidate, best)) best = std::move(candidate);
+    if (!solved || agreed) break;
+  }
+  return best;
+}
+
+Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation) {
+  Correction correction(problem);
+  Candidate best = refine(problem, dim, memory, relaxation, correction);
+  if (problem.request.split == SplitMode::always) return best;
+  // A unit can look good to the affine problem and spoil the rest: try without it.
+  CostTable costs = problem.costs;
+  Request request = problem.request;
+  request.solver = "enumerate";
+  Relaxation ignored;
+  for (int i = 0; i < exclusions && correction.most_misjudged() >= 0; ++i) {
+    costs.units[index(correction.most_misjudged())].implementation = -1;
+    const Problem fewer{problem.operation, problem.machine, costs, problem.state, request};
+    correction = Correction(fewer);
+    Candidate candidate = refine(fewer, dim, memory, ignored, correction);
     if (better(candidate, best)) best = std::move(candidate);
-    if (!solved) break;
   }
   return best;
 }
@@ -238,7 +275,9 @@ Candidate best_single_split(const Problem& problem, const Candidate& whole, Grid
   Candidate best;
   std::size_t tried = 0;
   for (const auto& [estimate, unit] : order) {
-    if (tried == tries || (whole.valid && estimate >= whole.makespan) || (best.valid && estimate >= best.makespan)) break;
+    if ((whole.valid && estimate >= whole.makespan) || (best.valid && estimate >= best.makespan)) break;
+    const bool host = problem.machine.units[index(unit)].device < 0;
+    if (!host && tried == tries) continue;
     bool possible = false;
     for (const int dim : cuttable_dims(problem.operation)) {
       const PartitionPlan partition{dim, {{unit, {0, problem.operation.dims[index(dim)].extent}}}};
@@ -246,7 +285,7 @@ Candidate best_single_split(const Problem& problem, const Candidate& whole, Grid
       possible |= candidate.valid;
       if (better(candidate, best)) best = std::move(candidate);
     }
-    if (possible) ++tried;
+    if (possible && !host) ++tried;
   }
   return best;
 }

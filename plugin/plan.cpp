@@ -91,13 +91,14 @@ void choose(const Problem& problem, Choice& choice) {
   choice.reason = "no unit can run it alone";
 }
 
-Choice forced_choice(const Problem& problem, detail::GridMemory& memory) {
-  Choice choice;
+// Co-execution because it was asked for; false if the operation allows none.
+bool force(const Problem& problem, detail::GridMemory& memory, Choice& choice) {
+  if (problem.request.split != SplitMode::always) return false;
   choice.several = best_co_execution(problem, memory, choice.relaxation);
-  if (!choice.several.valid) return choice;
+  if (!choice.several.valid) return false;
   choice.best = &choice.several;
   choice.reason = "a split over all usable units was asked for";
-  return choice;
+  return true;
 }
 
 // Whether splitting alone takes longer than the whole task.
@@ -106,6 +107,8 @@ bool is_small(const Problem& problem, const Candidate& whole) {
 }
 
 void consider_all(const Problem& problem, Choice& choice) {
+  detail::GridMemory memory;
+  if (force(problem, memory, choice)) return;
   choice.whole = best_whole(problem);
   if (problem.request.split == SplitMode::never) {
     choice.reason = "splitting was switched off";
@@ -115,16 +118,6 @@ void consider_all(const Problem& problem, Choice& choice) {
     choice.reason = "small: " + describe(problem, choice.whole) + ", splitting alone takes " +
                     time_in_words(problem.machine.split_overhead);
   } else {
-    detail::GridMemory memory;
-    if (problem.request.split == SplitMode::always) {
-      Choice forced = forced_choice(problem, memory);
-      if (forced.best != nullptr) {
-        forced.whole = std::move(choice.whole);
-        choice = std::move(forced);
-        choice.best = &choice.several;
-        return;
-      }
-    }
     choice.single = best_single_split(problem, choice.whole, memory);
     choice.several = best_co_execution(problem, memory, choice.relaxation);
     return choose(problem, choice);
