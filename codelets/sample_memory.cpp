@@ -1,5 +1,8 @@
 // Sample matrices on real hardware: pinned where StarPU can, random contents (constant operands
 // make GPUs faster than they are on data).
+#include <algorithm>
+#include <cstring>
+
 #include "elements.hpp"
 #include "gemm_describe.hpp"
 #include "gemm_sample.hpp"
@@ -16,11 +19,17 @@ struct Random {
   }
 };
 
+// A period that no tile size divides, so that no two rows of tiles are alike.
+constexpr std::uint64_t period = 1000003;
+
 template <typename Element>
 void fill(void* memory, std::uint64_t elements, std::uint32_t seed) {
   Random random{seed * 2654435761u};
   auto* values = static_cast<Element*>(memory);
-  for (std::uint64_t i = 0; i < elements; ++i) store(random.next(), values[i]);
+  const std::uint64_t drawn = std::min(elements, period);
+  for (std::uint64_t i = 0; i < drawn; ++i) store(random.next(), values[i]);
+  for (std::uint64_t done = drawn; done < elements; done *= 2)
+    std::memcpy(values + done, values, std::min(done, elements - done) * sizeof(Element));
 }
 
 }  // namespace
