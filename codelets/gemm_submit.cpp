@@ -56,7 +56,8 @@ int gemm(const poas_gemm_args& args, starpu_data_handle_t a, starpu_data_handle_
   const int described = describe_gemm(task, &operation);
   if (described < 0) return drop(task, poas_report_error(described, "%s", operation.error));
   if (described > 0) return drop(task, 0);
-  return submit_task(task, submit);
+  // Scaling is not split, so the runtime alone is asked.
+  return submit_task(task, scales_only(operation) ? starpu_task_submit : submit);
 }
 
 }  // namespace

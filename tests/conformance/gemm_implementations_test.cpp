@@ -4,7 +4,6 @@
 #include <string>
 
 #include "conformance/gemm_task.hpp"
-#include "poas/operation.hpp"
 
 namespace poas::test {
 namespace {
@@ -45,24 +44,19 @@ const char* missing(const poas_implementation& one) {
   return one.offered && one.offered(nullptr, worker, &why) != 1 ? why : nullptr;
 }
 
-double allowed(poas_precision precision) {
-  switch (precision) {
-    case POAS_CLASS_FP64: return error_constant * round_off(Precision::fp64);
-    case POAS_CLASS_TF32: return error_constant * round_off(Precision::tf32);
-    case POAS_CLASS_FP16: return error_constant * round_off(Precision::fp16);
-    case POAS_CLASS_BF16: return error_constant * round_off(Precision::bf16);
-    default: return error_constant * round_off(Precision::fp32);
-  }
+template <typename Element>
+Rounding rounding_in(poas_precision precision) {
+  return precision == POAS_CLASS_TF32 ? tf32_rounding : rounding_of<Element>();
 }
 
-struct Run {
+struct Computation {
   starpu_codelet* codelet;
   poas_precision precision;
   std::uint64_t padding = 0;
 };
 
 template <typename Element>
-void expect_right(const Run& run, const GemmCase& c) {
+void expect_right(const Computation& run, const GemmCase& c) {
   const bool ta = c.transa == 'T', tb = c.transb == 'T';
   const std::uint64_t rows_a = ta ? c.k : c.m, rows_b = tb ? c.n : c.k;
   auto a = random_matrix<Element>(rows_a, ta ? c.m : c.k, rows_a + run.padding, 11);
@@ -80,17 +74,17 @@ void expect_right(const Run& run, const GemmCase& c) {
     const Handle ha(a), hb(b), hc(after);
     starpu_task* task = make_task(run.codelet, &args, ha, hb, hc, c.beta == 0 ? STARPU_W : STARPU_RW);
     ASSERT_EQ(starpu_task_submit(task), 0);
-    starpu_task_wait(task);
+    ASSERT_EQ(starpu_task_wait(task), 0);
     starpu_task_destroy(task);
   }
   const std::string what = std::string{c.transa, c.transb} + " " + std::to_string(c.m) + "x" + std::to_string(c.n) +
                            "x" + std::to_string(c.k) + " alpha " + std::to_string(c.alpha) + " beta " +
                            std::to_string(c.beta) + " padding " + std::to_string(run.padding);
-  EXPECT_LT(gemm_error(c, a, b, before, after), allowed(run.precision)) << what;
+  EXPECT_LT(gemm_error(c, a, b, before, after, rounding_in<Element>(run.precision)), 1) << what;
   EXPECT_TRUE(padding_untouched(after)) << what;
 }
 
-void expect_right(const Run& run, poas_type type, const GemmCase& c) {
+void expect_right(const Computation& run, poas_type type, const GemmCase& c) {
   switch (type) {
     case POAS_FP64: return expect_right<double>(run, c);
     case POAS_FP32: return expect_right<float>(run, c);
@@ -107,7 +101,7 @@ class Implementation : public testing::TestWithParam<poas_implementation> {
   // Calls with every transposition.
   void expect_all_transpositions(std::uint64_t m, std::uint64_t n, std::uint64_t k, double alpha, double beta,
                                  std::uint64_t padding) {
-    const Run run{&codelet_, GetParam().precision, padding};
+    const Computation run{&codelet_, GetParam().precision, padding};
     for (char ta : {'N', 'T'})
       for (char tb : {'N', 'T'}) expect_right(run, GetParam().type, {ta, tb, m, n, k, alpha, beta});
   }

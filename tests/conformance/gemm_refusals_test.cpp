@@ -145,8 +145,8 @@ TEST_F(Refusals, AWrongTaskComputesNothing) {
   const std::vector<float> before = c_.values;
   args_.transb = 'T';
   EXPECT_EQ(starpu_task_submit(task_), 0);
-  starpu_task_wait(task_);
-  starpu_data_acquire(hc_, STARPU_R);
+  EXPECT_EQ(starpu_task_wait(task_), 0);
+  ASSERT_EQ(starpu_data_acquire(hc_, STARPU_R), 0);
   EXPECT_EQ(c_.values, before);
   starpu_data_release(hc_);
   EXPECT_NE(std::string(poas_last_error()).find("op(B)"), std::string::npos) << poas_last_error();

@@ -1,8 +1,11 @@
-// Random matrices, and the error of a GEMM against the bound of the analysis of BLAS++:
-//   |C - Cref|_F < 3 u (sqrt(k + 2) |alpha| |A|_F |B|_F + 2 |beta| |C before|_F),
-// u the round-off of the type in which products are formed.
+// Random matrices, and the error of a GEMM against the bound of the analysis of BLAS++, tile by tile:
+//   |C - Cref|_F < 3 u (sqrt(k + 2) |alpha| |A|_F |B|_F + 2 |beta| |C before|_F) + v |Cref|_F,
+// u the round-off of products and sums, v that of the final rounding to a 16-bit type (their products
+// are exact in fp32).  Norms are those of the rows and columns that a tile depends on, so one wrong
+// tile of a large matrix is not hidden by the norm of the rest.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -18,8 +21,23 @@ using codelets::Bf16;
 using codelets::Fp16;
 using codelets::HostMatrix;
 
-// Times the round-off of the products: what gemm_error() may reach.
 inline constexpr double error_constant = 3;
+inline constexpr std::uint64_t error_tile = 32;
+
+// How an implementation rounds: u, v, and half the spacing of the smallest results.
+struct Rounding {
+  double products = 0, result = 0, smallest = 0;
+};
+
+template <typename Element>
+constexpr Rounding rounding_of() {
+  if constexpr (std::is_same_v<Element, double>) return {0x1p-53, 0, 0};
+  if constexpr (std::is_same_v<Element, float>) return {0x1p-24, 0, 0};
+  if constexpr (std::is_same_v<Element, Fp16>) return {0x1p-24, 0x1p-11, 0x1p-25};
+  return {0x1p-24, 0x1p-8, 0};
+}
+// fp32 matrices multiplied in TF32.
+inline constexpr Rounding tf32_rounding{0x1p-11, 0, 0};
 
 // A column-major matrix; elements between rows and ld hold NaN and must stay untouched.
 template <typename Element>
@@ -52,48 +70,73 @@ bool padding_untouched(const Matrix<Element>& matrix) {
   return true;
 }
 
-template <typename Element>
-double frobenius(const Matrix<Element>& matrix) {
-  double sum = 0;
-  for (std::uint64_t j = 0; j < matrix.columns; ++j)
-    for (std::uint64_t i = 0; i < matrix.rows; ++i) sum += matrix.value(i, j) * matrix.value(i, j);
-  return std::sqrt(sum);
-}
-
 struct GemmCase {
   char transa = 'N', transb = 'N';
   std::uint64_t m = 1, n = 1, k = 1;
   double alpha = 1, beta = 0;
 };
 
-// The part of the bound without 3 u.
+// Sums of squares of each row of op(A).
 template <typename Element>
-double error_scale(const GemmCase& c, const Matrix<Element>& a, const Matrix<Element>& b,
-                   const Matrix<Element>& before) {
-  const double products =
-      c.alpha == 0 || c.k == 0 ? 0 : std::sqrt(c.k + 2.0) * std::abs(c.alpha) * frobenius(a) * frobenius(b);
-  return products + (c.beta == 0 ? 0 : 2 * std::abs(c.beta) * frobenius(before));
+std::vector<double> row_squares(char trans, const Matrix<Element>& a) {
+  std::vector<double> squares(trans == 'N' ? a.rows : a.columns);
+  for (std::uint64_t j = 0; j < a.columns; ++j)
+    for (std::uint64_t i = 0; i < a.rows; ++i) squares[trans == 'N' ? i : j] += a.value(i, j) * a.value(i, j);
+  return squares;
 }
 
-inline double ratio(double difference, double scale) {
-  if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
-  if (scale == 0) return difference == 0 ? 0 : std::numeric_limits<double>::infinity();
-  return difference / scale;
+inline double norm(const std::vector<double>& squares, std::uint64_t begin, std::uint64_t end) {
+  double sum = 0;
+  for (std::uint64_t i = begin; i < end; ++i) sum += squares[i];
+  return std::sqrt(sum);
 }
 
-// |C - Cref|_F over error_scale(), infinity if C holds a NaN; right if below error_constant * u.
+// Sums over a tile of C, and the norms of what it depends on.
+struct TileSums {
+  double difference = 0, before = 0, reference = 0;  // squares
+  std::uint64_t elements = 0;
+  double a = 0, b = 0;                               // norms
+};
+
+// |C - Cref| of the tile over its bound; infinity for a NaN, or an error where none is allowed.
+inline double tile_error(const GemmCase& c, const Rounding& rounding, const TileSums& tile) {
+  const double products = c.alpha == 0 || c.k == 0 ? 0 : std::sqrt(c.k + 2.0) * std::abs(c.alpha) * tile.a * tile.b;
+  const double old = c.beta == 0 ? 0 : 2 * std::abs(c.beta) * std::sqrt(tile.before);
+  const double bound = error_constant * rounding.products * (products + old) +
+                       rounding.result * std::sqrt(tile.reference) +
+                       rounding.smallest * std::sqrt(static_cast<double>(tile.elements));
+  if (tile.difference == 0) return 0;
+  const double ratio = std::sqrt(tile.difference) / bound;
+  return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+}
+
+// The largest error of a tile over its bound: right if below 1.
 template <typename Element>
 double gemm_error(const GemmCase& c, const Matrix<Element>& a, const Matrix<Element>& b,
-                  const Matrix<Element>& before, const Matrix<Element>& after) {
+                  const Matrix<Element>& before, const Matrix<Element>& after,
+                  Rounding rounding = rounding_of<Element>()) {
   const auto reference = codelets::reference_gemm<Element>(c.transa, c.transb, c.alpha, a.view(), b.view(),
                                                            c.beta, before.view());
-  double sum = 0;
-  for (std::uint64_t j = 0; j < c.n; ++j)
-    for (std::uint64_t i = 0; i < c.m; ++i) {
-      const double difference = static_cast<double>(after.view().value(i, j) - reference[i + j * c.m]);
-      sum += difference * difference;
+  const std::vector<double> rows = row_squares(c.transa, a), columns = row_squares(c.transb == 'N' ? 'T' : 'N', b);
+  double worst = 0;
+  for (std::uint64_t j0 = 0; j0 < c.n; j0 += error_tile)
+    for (std::uint64_t i0 = 0; i0 < c.m; i0 += error_tile) {
+      const std::uint64_t i1 = std::min(i0 + error_tile, c.m), j1 = std::min(j0 + error_tile, c.n);
+      TileSums tile;
+      for (std::uint64_t j = j0; j < j1; ++j)
+        for (std::uint64_t i = i0; i < i1; ++i) {
+          const auto right = reference[i + j * c.m];
+          const double difference = static_cast<double>(after.view().value(i, j) - right);
+          tile.difference += difference * difference;
+          tile.before += before.value(i, j) * before.value(i, j);
+          tile.reference += static_cast<double>(right * right);
+        }
+      tile.elements = (i1 - i0) * (j1 - j0);
+      tile.a = norm(rows, i0, i1);
+      tile.b = norm(columns, j0, j1);
+      worst = std::max(worst, tile_error(c, rounding, tile));
     }
-  return ratio(std::sqrt(sum), error_scale(c, a, b, before));
+  return worst;
 }
 
 // y = op(A) x in double.
@@ -106,26 +149,44 @@ std::vector<double> apply(char trans, const Matrix<Element>& a, const std::vecto
   return y;
 }
 
-// gemm_error() estimated in O(n^2) for large matrices: for random signs x, |(C - Cref) x|^2 is
-// |C - Cref|_F^2 on average.
+// gemm_error() estimated in O(n^2) for large matrices, by blocks of rows: for random signs x,
+// |(C - Cref) x|^2 is |C - Cref|_F^2 on average.
 template <typename Element>
 double probed_gemm_error(const GemmCase& c, const Matrix<Element>& a, const Matrix<Element>& b,
-                         const Matrix<Element>& before, const Matrix<Element>& after, unsigned probes = 8,
-                         unsigned seed = 1) {
+                         const Matrix<Element>& before, const Matrix<Element>& after,
+                         Rounding rounding = rounding_of<Element>(), unsigned probes = 8, unsigned seed = 1) {
   std::mt19937 generator(seed);
-  double sum = 0;
+  std::vector<double> differences(c.m), references(c.m);  // squares, averages over the probes
   for (unsigned probe = 0; probe < probes; ++probe) {
     std::vector<double> x(c.n);
     for (double& one : x) one = generator() & 1 ? 1 : -1;
-    const std::vector<double> product = apply(c.transa, a, apply(c.transb, b, x));
+    const std::vector<double> product =
+        c.alpha == 0 ? std::vector<double>(c.m) : apply(c.transa, a, apply(c.transb, b, x));
     const std::vector<double> result = apply('N', after, x);
     const std::vector<double> old = c.beta == 0 ? std::vector<double>(c.m) : apply('N', before, x);
     for (std::uint64_t i = 0; i < c.m; ++i) {
-      const double difference = result[i] - c.alpha * product[i] - c.beta * old[i];
-      sum += difference * difference;
+      const double right = c.alpha * product[i] + c.beta * old[i];
+      differences[i] += (result[i] - right) * (result[i] - right) / probes;
+      references[i] += right * right / probes;
     }
   }
-  return ratio(std::sqrt(sum / probes), error_scale(c, a, b, before));
+  const std::vector<double> rows_of_a = row_squares(c.transa, a), rows_of_c = row_squares('N', before);
+  const double norm_b = norm(row_squares('N', b), 0, b.rows);
+  double worst = 0;
+  for (std::uint64_t i0 = 0; i0 < c.m; i0 += error_tile) {
+    const std::uint64_t i1 = std::min(i0 + error_tile, c.m);
+    TileSums tile;
+    for (std::uint64_t i = i0; i < i1; ++i) {
+      tile.difference += differences[i];
+      tile.before += rows_of_c[i];
+      tile.reference += references[i];
+    }
+    tile.elements = (i1 - i0) * c.n;
+    tile.a = norm(rows_of_a, i0, i1);
+    tile.b = norm_b;
+    worst = std::max(worst, tile_error(c, rounding, tile));
+  }
+  return worst;
 }
 
 }  // namespace poas::test
