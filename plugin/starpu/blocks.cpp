@@ -1,6 +1,6 @@
 #include "starpu/blocks.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 
 #include "starpu/errors.hpp"
 #include "starpu/split.hpp"
@@ -27,15 +27,13 @@ starpu_task* make_block_task(const Registered& codelet, BlockRun& block,
                              const std::vector<starpu_data_handle_t>& handles,
                              const std::vector<starpu_data_access_mode>& modes) {
   starpu_task* task = starpu_task_create();
-  const std::size_t n = handles.size();
   task->cl = const_cast<starpu_codelet*>(&codelet.block);
   task->name = codelet.divisible->name;
-  task->nbuffers = static_cast<int>(n);
-  // StarPU frees these two with the task.
-  task->dyn_handles = static_cast<starpu_data_handle_t*>(std::malloc(n * sizeof(starpu_data_handle_t)));
-  task->dyn_modes = static_cast<starpu_data_access_mode*>(std::malloc(n * sizeof(starpu_data_access_mode)));
-  std::copy(handles.begin(), handles.end(), task->dyn_handles);
-  std::copy(modes.begin(), modes.end(), task->dyn_modes);
+  task->nbuffers = static_cast<int>(handles.size());
+  // POAS_MAX_OPERANDS fit into the task itself, where cost functions of users look for them.
+  static_assert(POAS_MAX_OPERANDS <= STARPU_NMAXBUFS);
+  std::copy(handles.begin(), handles.end(), task->handles);
+  std::copy(modes.begin(), modes.end(), task->modes);
   task->callback_func = block_done;
   task->callback_arg = &block;
   block.task = task;
