@@ -13,8 +13,9 @@ truth::Node& current() {
 }
 
 Shape shape_of(const starpu_task* task) {
-  return {starpu_matrix_get_nx(task->handles[0]), starpu_matrix_get_ny(task->handles[1]),
-          starpu_matrix_get_ny(task->handles[0])};
+  return {starpu_matrix_get_nx(STARPU_TASK_GET_HANDLE(task, 0)),
+          starpu_matrix_get_ny(STARPU_TASK_GET_HANDLE(task, 1)),
+          starpu_matrix_get_ny(STARPU_TASK_GET_HANDLE(task, 0))};
 }
 
 double cost_us(starpu_task* task, unsigned worker, unsigned) {

@@ -17,9 +17,9 @@ poas_operand operand(Dim rows, Dim columns) {
 }
 
 int describe(const starpu_task* task, poas_operation* operation) {
-  operation->extent[dim_m] = starpu_matrix_get_nx(task->handles[2]);
-  operation->extent[dim_n] = starpu_matrix_get_ny(task->handles[2]);
-  operation->extent[dim_k] = starpu_matrix_get_ny(task->handles[0]);
+  operation->extent[dim_m] = starpu_matrix_get_nx(STARPU_TASK_GET_HANDLE(task, 2));
+  operation->extent[dim_n] = starpu_matrix_get_ny(STARPU_TASK_GET_HANDLE(task, 2));
+  operation->extent[dim_k] = starpu_matrix_get_ny(STARPU_TASK_GET_HANDLE(task, 0));
   operation->operand[0] = operand(dim_m, dim_k);
   operation->operand[1] = operand(dim_k, dim_n);
   operation->operand[2] = operand(dim_m, dim_n);
