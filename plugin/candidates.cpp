@@ -10,7 +10,7 @@
 namespace poas::detail {
 namespace {
 
-constexpr int rounds = 3;         // of optimize and simulate, until both agree within `close_enough`
+constexpr int rounds = 3;  // of optimize and simulate, until both agree within `close_enough`
 constexpr double close_enough = 1.01;
 constexpr int exclusions = 2;     // of units that mislead the affine problem
 constexpr std::size_t tries = 2;  // devices that are simulated alone
@@ -60,7 +60,8 @@ std::vector<int> cuttable_dims(const Operation& operation) {
 
 bool memory_suffices(const Problem& problem, const TaskList& tasks) {
   const Machine& machine = problem.machine;
-  const std::vector<Bytes> sets = working_sets(copies_of(problem.operation, machine, tasks), machine, tasks);
+  const std::vector<Bytes> sets =
+      working_sets(copies_of(problem.operation, machine, tasks), machine, tasks);
   for (std::size_t d = 0; d < sets.size(); ++d)
     if (sets[d] > machine.devices[d].memory_bytes) return false;
   return true;
@@ -90,7 +91,8 @@ Candidate run(const Problem& problem, const PartitionPlan& partition, GridMemory
 Seconds split_estimate(const Problem& problem, int unit) {
   const Unit& one = problem.machine.units[index(unit)];
   const Seconds compute = whole_seconds(problem, unit);
-  const Seconds start = problem.busy(index(unit)) + problem.machine.split_overhead + problem.machine.task_overhead;
+  const Seconds start =
+      problem.busy(index(unit)) + problem.machine.split_overhead + problem.machine.task_overhead;
   if (one.device < 0) return start + compute / one.workers;
   const Device& device = problem.machine.devices[index(one.device)];
   const Transfers copies = transfers(problem, device);
@@ -114,7 +116,8 @@ PartitionPlan forced_partition(const Problem& problem, const Split& split) {
     for (const int u : usable) {
       const UnitCost& cost = problem.costs.units[index(u)];
       const std::uint64_t unit = grain_of(problem.operation, cost, split.dim, grain);
-      const std::uint64_t smallest = (least_of(problem.operation, cost, split.dim) + unit - 1) / unit * unit;
+      const std::uint64_t smallest =
+          (least_of(problem.operation, cost, split.dim) + unit - 1) / unit * unit;
       raised.share[index(u)] = std::max(raised.share[index(u)], static_cast<double>(smallest));
     }
     PartitionPlan partition = adapt(problem.operation, problem.machine, problem.costs, raised, grain);
@@ -131,8 +134,8 @@ Split equal_split(const Problem& problem, int dim) {
   split.share.assign(problem.machine.units.size(), 0);
   const std::vector<int> usable = usable_units(problem);
   for (const int u : usable)
-    split.share[index(u)] = static_cast<double>(problem.operation.dims[index(dim)].extent) /
-                            static_cast<double>(usable.size());
+    split.share[index(u)] =
+        static_cast<double>(problem.operation.dims[index(dim)].extent) / static_cast<double>(usable.size());
   return split;
 }
 
@@ -187,13 +190,15 @@ class Correction {
 };
 
 // Rounds of optimize, adapt, schedule and simulate.
-Candidate refine(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation, Correction& correction) {
+Candidate refine(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation,
+                 Correction& correction) {
   const bool always = problem.request.split == SplitMode::always;
   Request request = problem.request;
   Candidate best;
   PartitionPlan last;
   for (int round = 0; round < rounds; ++round) {
-    Split split = optimize(problem.operation, problem.machine, problem.costs, correction.state(), request, dim);
+    Split split =
+        optimize(problem.operation, problem.machine, problem.costs, correction.state(), request, dim);
     split.dim = dim;
     if (round == 0) note(relaxation, split);
     const bool solved = has_shares(split);
@@ -234,8 +239,8 @@ Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory
 }
 
 std::size_t units_of(const Candidate& candidate) {
-  return static_cast<std::size_t>(
-      std::count_if(candidate.finish.begin(), candidate.finish.end(), [](Seconds finish) { return finish > 0; }));
+  return static_cast<std::size_t>(std::count_if(candidate.finish.begin(), candidate.finish.end(),
+                                                [](Seconds finish) { return finish > 0; }));
 }
 
 }  // namespace
@@ -245,12 +250,14 @@ Candidate whole_on(const Problem& problem, int unit) {
   candidate.unit = unit;
   const Unit& one = problem.machine.units[index(unit)];
   const Device* device = one.device < 0 ? nullptr : &problem.machine.devices[index(one.device)];
-  candidate.valid = problem.costs.units[index(unit)].usable() && (device == nullptr || fits_whole(problem, *device));
+  candidate.valid =
+      problem.costs.units[index(unit)].usable() && (device == nullptr || fits_whole(problem, *device));
   if (!candidate.valid) return candidate;
   candidate.compute.assign(problem.machine.units.size(), 0);
   candidate.finish.assign(problem.machine.units.size(), 0);
   candidate.compute[index(unit)] = whole_seconds(problem, unit);
-  candidate.makespan = problem.busy(index(unit)) + problem.machine.task_overhead + candidate.compute[index(unit)];
+  candidate.makespan =
+      problem.busy(index(unit)) + problem.machine.task_overhead + candidate.compute[index(unit)];
   if (device != nullptr) {
     const Transfers copies = transfers(problem, *device);
     candidate.makespan += copies.in + copies.out + copies.latency;
@@ -271,7 +278,8 @@ Candidate best_whole(const Problem& problem) {
 Candidate best_single_split(const Problem& problem, const Candidate& whole, GridMemory& memory) {
   std::vector<std::pair<Seconds, int>> order;
   for (const int unit : usable_units(problem)) order.emplace_back(split_estimate(problem, unit), unit);
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   Candidate best;
   std::size_t tried = 0;
   for (const auto& [estimate, unit] : order) {

@@ -22,10 +22,10 @@ struct Problem {
 // One way, with the time that the model of the machine gives it.  Not valid: it cannot be run.
 struct Candidate {
   bool valid = false, split = false;
-  int unit = -1;                     // the only unit, -1: several
+  int unit = -1;  // the only unit, -1: several
   int dim = -1;
-  TaskList tasks;                    // empty when whole
-  std::vector<Seconds> finish;       // per unit, 0 if it takes no part
+  TaskList tasks;               // empty when whole
+  std::vector<Seconds> finish;  // per unit, 0 if it takes no part
   std::vector<Seconds> compute;
   Seconds makespan = 0;
 };

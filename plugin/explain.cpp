@@ -19,8 +19,9 @@ std::string time_in_words(double seconds) {
   constexpr std::array<Scale, 4> scales{{{1, "s"}, {1e3, "ms"}, {1e6, "us"}, {1e9, "ns"}}};
   if (seconds == 0) return "0 s";
   // 0.9995 of a unit would print as 1.00 of it.
-  const auto fitting = std::find_if(scales.begin(), scales.end() - 1,
-                                    [&](const Scale& scale) { return std::abs(seconds) * scale.factor >= 0.9995; });
+  const auto fitting = std::find_if(scales.begin(), scales.end() - 1, [&](const Scale& scale) {
+    return std::abs(seconds) * scale.factor >= 0.9995;
+  });
   const double value = seconds * fitting->factor;
   const int decimals = std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
   char text[64];
@@ -79,8 +80,12 @@ std::string or_dash(const std::string& word) { return word.empty() ? "-" : word;
 
 Row row_of(const PlanUnit& unit, bool measured) {
   const bool used = unit.blocks > 0;
-  Row row{unit.name, percent(unit.share), used ? std::to_string(unit.blocks) : "-", or_dash(unit.implementation),
-          or_dash(unit.precision), used ? time_in_words(unit.predicted) : "-"};
+  Row row{unit.name,
+          percent(unit.share),
+          used ? std::to_string(unit.blocks) : "-",
+          or_dash(unit.implementation),
+          or_dash(unit.precision),
+          used ? time_in_words(unit.predicted) : "-"};
   if (measured) row.push_back(unit.measured > 0 ? time_in_words(unit.measured) : "-");
   return row;
 }
@@ -119,9 +124,16 @@ std::string headline(const Plan& plan) {
 }  // namespace
 
 std::string to_json(const Plan& plan) {
-  Json json{{"status", to_string(plan.status)}, {"makespan", plan.makespan}, {"bound", plan.bound}, {"gap", plan.gap},
-            {"solver", plan.solver}, {"plan_seconds", plan.plan_seconds}, {"reason", plan.reason},
-            {"source", plan.source}, {"operation", plan.operation}, {"split", plan.split}};
+  Json json{{"status", to_string(plan.status)},
+            {"makespan", plan.makespan},
+            {"bound", plan.bound},
+            {"gap", plan.gap},
+            {"solver", plan.solver},
+            {"plan_seconds", plan.plan_seconds},
+            {"reason", plan.reason},
+            {"source", plan.source},
+            {"operation", plan.operation},
+            {"split", plan.split}};
   json["whole_unit"] = plan.whole_unit < 0 ? Json() : Json(unit_name(plan, plan.whole_unit));
   json["measured_seconds"] = plan.measured;
   json["units"] = Json::array();

@@ -57,7 +57,8 @@ bool cuttable(const Operation& operation) {
 }
 
 std::string describe(const Problem& problem, const Candidate& one) {
-  if (!one.split) return "one worker of " + name_of(problem, one.unit) + " does it in " + time_in_words(one.makespan);
+  if (!one.split)
+    return "one worker of " + name_of(problem, one.unit) + " does it in " + time_in_words(one.makespan);
   return name_of(problem, one.unit) + " alone does it in blocks in " + time_in_words(one.makespan);
 }
 
@@ -81,7 +82,8 @@ void compare_in_words(const Problem& problem, Choice& choice, const Candidate& s
 
 // Co-execution has a price that the model does not see, so it must win clearly.
 void choose(const Problem& problem, Choice& choice) {
-  const bool single_wins = choice.single.valid && (!choice.whole.valid || choice.single.makespan < choice.whole.makespan);
+  const bool single_wins =
+      choice.single.valid && (!choice.whole.valid || choice.single.makespan < choice.whole.makespan);
   const Candidate& single = single_wins ? choice.single : choice.whole;
   const Candidate& several = choice.several;
   if (!single.valid && !several.valid) return;
@@ -150,7 +152,8 @@ void describe_units(const Problem& problem, const Candidate* best, Plan& plan) {
     plan.units.push_back(unit);
   }
   for (const Block& block : plan.tasks.blocks) {
-    plan.units[index(block.unit)].share += all > 0 ? work(problem.operation, extents_of(block.box)) / all : 0;
+    plan.units[index(block.unit)].share +=
+        all > 0 ? work(problem.operation, extents_of(block.box)) / all : 0;
     ++plan.units[index(block.unit)].blocks;
   }
   if (plan.whole_unit >= 0) {
@@ -208,8 +211,9 @@ Plan plan(const Operation& operation, const Machine& machine, const Models& mode
   validate(operation);
   validate(machine);
   if (!state.busy.empty() && state.busy.size() != machine.units.size())
-    throw Error(Errc::invalid, "the state has " + std::to_string(state.busy.size()) + " units, the machine has " +
-                                   std::to_string(machine.units.size()) + ": give one time per unit, or none");
+    throw Error(Errc::invalid, "the state has " + std::to_string(state.busy.size()) +
+                                   " units, the machine has " + std::to_string(machine.units.size()) +
+                                   ": give one time per unit, or none");
   const CostTable costs = predict(operation, machine, models, request);
   const Problem problem{operation, machine, costs, state, request};
   Choice choice;

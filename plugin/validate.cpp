@@ -22,7 +22,8 @@ std::string name_of(std::size_t block) { return "block " + std::to_string(block)
 void check_unit(const Plan& plan, const Operation& operation, const Machine& machine, int unit,
                 const std::string& who) {
   if (unit < 0 || index(unit) >= machine.units.size())
-    refuse(who + " names unit " + std::to_string(unit) + ", the machine has " + std::to_string(machine.units.size()),
+    refuse(who + " names unit " + std::to_string(unit) + ", the machine has " +
+               std::to_string(machine.units.size()),
            "use an index into Machine::units");
   const Unit& one = machine.units[index(unit)];
   if (index(unit) >= plan.costs.units.size() || !plan.costs.units[index(unit)].usable())
@@ -30,15 +31,18 @@ void check_unit(const Plan& plan, const Operation& operation, const Machine& mac
   const int implementation = plan.costs.units[index(unit)].implementation;
   if (index(implementation) >= operation.implementations.size())
     refuse(one.name + " uses implementation " + std::to_string(implementation) + " of " +
-           std::to_string(operation.implementations.size()), "use an index into Operation::implementations");
+               std::to_string(operation.implementations.size()),
+           "use an index into Operation::implementations");
   const Implementation& how = operation.implementations[index(implementation)];
   if (how.kind != one.kind)
-    refuse(one.name + " is of kind " + to_string(one.kind) + " but " + how.name + " is for " + to_string(how.kind),
+    refuse(one.name + " is of kind " + to_string(one.kind) + " but " + how.name + " is for " +
+               to_string(how.kind),
            "choose an implementation of the unit's kind");
   const Precision asked = plan.allowed.value_or(operation.precision);
   if (round_off(how.precision) > std::max(round_off(asked), round_off(operation.precision)))
     refuse(how.name + " on " + one.name + " delivers " + to_string(how.precision) + ", less than the " +
-           to_string(asked) + " asked for", "choose another implementation, or allow that class");
+               to_string(asked) + " asked for",
+           "choose another implementation, or allow that class");
 }
 
 void check_box(const Plan& plan, const Operation& operation, std::size_t b) {
@@ -50,14 +54,17 @@ void check_box(const Plan& plan, const Operation& operation, std::size_t b) {
     const Range& range = block.box[d];
     const std::string dim = d < operation.dims.size() ? operation.dims[d].name : std::to_string(d);
     if (range.begin >= range.end || range.end > whole[d].end)
-      refuse(name_of(b) + " covers [" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ") of " + dim,
+      refuse(name_of(b) + " covers [" + std::to_string(range.begin) + ", " + std::to_string(range.end) +
+                 ") of " + dim,
              "it must be a range within [0, " + std::to_string(whole[d].end) + ") and not empty");
     std::string why;
     if (range != whole[d] && !can_cut(operation, static_cast<int>(d), &why))
-      refuse(name_of(b) + " cuts " + dim + ", which cannot be cut (" + why + ")", "take the whole dimension");
+      refuse(name_of(b) + " cuts " + dim + ", which cannot be cut (" + why + ")",
+             "take the whole dimension");
     if (d < operation.dims.size() && range.size() < std::min<std::uint64_t>(how.least[d], whole[d].end))
-      refuse(name_of(b) + " has " + std::to_string(range.size()) + " of " + dim + ", " + how.name + " needs " +
-             std::to_string(how.least[d]), "make it larger");
+      refuse(name_of(b) + " has " + std::to_string(range.size()) + " of " + dim + ", " + how.name +
+                 " needs " + std::to_string(how.least[d]),
+             "make it larger");
   }
 }
 
@@ -80,15 +87,17 @@ void check_tiling(const Plan& plan, const Operation& operation) {
   const std::size_t dim = plan.dim >= 0 && plan.dim < max_dims ? index(plan.dim) : 0;
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return blocks[a].box[dim].begin < blocks[b].box[dim].begin; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return blocks[a].box[dim].begin < blocks[b].box[dim].begin;
+  });
   Volume covered = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Box& one = blocks[order[i]].box;
     covered += volume(one);
     for (std::size_t j = i + 1; j < order.size() && blocks[order[j]].box[dim].begin < one[dim].end; ++j)
       if (overlap(one, blocks[order[j]].box))
-        refuse(name_of(order[i]) + " and " + name_of(order[j]) + " overlap", "every point must be computed once");
+        refuse(name_of(order[i]) + " and " + name_of(order[j]) + " overlap",
+               "every point must be computed once");
   }
   if (covered != volume(whole_box(operation)))
     refuse("the blocks leave a hole in the operation", "every point must be computed once");
@@ -103,8 +112,9 @@ void check_memory(const Plan& plan, const Operation& operation, const Machine& m
   }
   for (std::size_t d = 0; d < needed.size(); ++d)
     if (needed[d] > machine.devices[d].memory_bytes)
-      refuse("the blocks on " + machine.devices[d].name + " need " + std::to_string(needed[d]) + " bytes at once, it has " +
-             std::to_string(machine.devices[d].memory_bytes), "give it less, or smaller blocks");
+      refuse("the blocks on " + machine.devices[d].name + " need " + std::to_string(needed[d]) +
+                 " bytes at once, it has " + std::to_string(machine.devices[d].memory_bytes),
+             "give it less, or smaller blocks");
 }
 
 }  // namespace
@@ -115,7 +125,8 @@ void validate(const Plan& plan, const Operation& operation, const Machine& machi
     check_unit(plan, operation, machine, plan.whole_unit, "the whole task");
     return check_memory(plan, operation, machine);
   }
-  if (plan.tasks.blocks.empty()) refuse("it is split but has no blocks", "add blocks, or name a whole unit");
+  if (plan.tasks.blocks.empty())
+    refuse("it is split but has no blocks", "add blocks, or name a whole unit");
   for (std::size_t b = 0; b < plan.tasks.blocks.size(); ++b) {
     check_unit(plan, operation, machine, plan.tasks.blocks[b].unit, name_of(b));
     check_box(plan, operation, b);

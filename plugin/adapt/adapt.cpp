@@ -12,15 +12,24 @@ namespace {
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 std::uint64_t round_down(std::uint64_t value, std::uint64_t grain) { return value - value % grain; }
-std::uint64_t round_up(std::uint64_t value, std::uint64_t grain) { return round_down(value + grain - 1, grain); }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t grain) {
+  return round_down(value + grain - 1, grain);
+}
 
 // The integer shares while they are moved until they tile the dimension.
 class Tiling {
  public:
-  Tiling(const Operation& operation, const Machine& machine, const CostTable& costs, const Split& split, Grain grain)
-      : operation_(operation), machine_(machine), costs_(costs), dim_(split.dim),
-        extent_(operation.dims[index(split.dim)].extent), items_(machine.units.size(), 0),
-        seconds_(machine.units.size(), 0), entries_(machine.units.size()), wanted_(split.share) {
+  Tiling(const Operation& operation, const Machine& machine, const CostTable& costs, const Split& split,
+         Grain grain)
+      : operation_(operation),
+        machine_(machine),
+        costs_(costs),
+        dim_(split.dim),
+        extent_(operation.dims[index(split.dim)].extent),
+        items_(machine.units.size(), 0),
+        seconds_(machine.units.size(), 0),
+        entries_(machine.units.size()),
+        wanted_(split.share) {
     wanted_.resize(machine.units.size(), 0);
     for (std::size_t u = 0; u < items_.size(); ++u) {
       if (!costs.units[u].usable() || !(wanted_[u] > 0)) continue;
@@ -53,7 +62,8 @@ class Tiling {
     const Entry& entry = entries_[u];
     const double share = std::min(wanted_[u], static_cast<double>(extent_));
     // A share that is a multiple up to rounding errors is that multiple.
-    const std::uint64_t whole = round_down(static_cast<std::uint64_t>(share * (1 + 1e-9) + 1e-9), entry.grain);
+    const std::uint64_t whole =
+        round_down(static_cast<std::uint64_t>(share * (1 + 1e-9) + 1e-9), entry.grain);
     if (whole >= entry.smallest) return std::min(whole, extent_);
     return share >= 0.5 * static_cast<double>(entry.smallest) ? entry.smallest : 0;
   }
@@ -87,14 +97,15 @@ class Tiling {
     seconds_[u] = predict(u, items);
   }
 
-  // Too much was promised: the unit that ends last gives one grain back.  If none can, the smallest is dropped.
+  // Too much was promised: the unit that ends last gives one grain back.  If none can, the smallest is
+  // dropped.
   void take() {
     const std::uint64_t excess = total() - extent_;
     std::size_t last = items_.size(), least = items_.size();
     for (std::size_t u = 0; u < items_.size(); ++u) {
       if (items_[u] == 0) continue;
-      if (items_[u] > entries_[u].smallest && (last == items_.size() || finish(u, seconds_[u]) > finish(last, seconds_[last])))
-        last = u;
+      const bool later = last == items_.size() || finish(u, seconds_[u]) > finish(last, seconds_[last]);
+      if (later && items_[u] > entries_[u].smallest) last = u;
       if (least == items_.size() || wanted_[u] < wanted_[least]) least = u;
     }
     if (last == items_.size()) return set(least, 0);
@@ -184,8 +195,8 @@ std::uint64_t least_of(const Operation& operation, const UnitCost& cost, int dim
   return std::clamp<std::uint64_t>(implementation.least[index(dim)], 1, extent);
 }
 
-PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs, const Split& split,
-                    Grain grain) {
+PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs,
+                    const Split& split, Grain grain) {
   PartitionPlan plan{split.dim, {}};
   const std::vector<std::uint64_t> items = Tiling(operation, machine, costs, split, grain).run();
   std::uint64_t begin = 0;
@@ -200,7 +211,8 @@ PartitionPlan adapt(const Operation& operation, const Machine& machine, const Co
 
 }  // namespace detail
 
-PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs, const Split& split) {
+PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs,
+                    const Split& split) {
   return detail::adapt(operation, machine, costs, split, detail::Grain::preferred);
 }
 

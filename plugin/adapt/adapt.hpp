@@ -14,7 +14,7 @@ std::uint64_t grain_of(const Operation& operation, const UnitCost& cost, int dim
 // The least extent of a block along `dim`, at most the extent of the operation.
 std::uint64_t least_of(const Operation& operation, const UnitCost& cost, int dim);
 
-PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs, const Split& split,
-                    Grain grain);
+PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs,
+                    const Split& split, Grain grain);
 
 }  // namespace poas::detail

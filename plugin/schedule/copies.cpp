@@ -30,7 +30,8 @@ class PartIndex {
   std::pair<int, bool> find_or_add(int device, std::size_t operand, std::size_t block) {
     std::size_t slot = hash(device, operand, block) & (slots_.size() - 1);
     while (slots_[slot] != empty) {
-      if (same(keys_[static_cast<std::size_t>(slots_[slot])], device, operand, block)) return {slots_[slot], false};
+      if (same(keys_[static_cast<std::size_t>(slots_[slot])], device, operand, block))
+        return {slots_[slot], false};
       slot = (slot + 1) & (slots_.size() - 1);
     }
     slots_[slot] = static_cast<int>(keys_.size());

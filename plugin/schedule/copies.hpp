@@ -23,7 +23,7 @@ struct ResidentPart {
 };
 
 struct CopyTable {
-  std::vector<BlockCopies> blocks;   // same order as TaskList::blocks
+  std::vector<BlockCopies> blocks;  // same order as TaskList::blocks
   std::vector<ResidentPart> parts;
 };
 

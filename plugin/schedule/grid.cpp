@@ -36,7 +36,8 @@ class BlockTimer {
 };
 
 std::vector<Range> pieces(const Job& job, int dim, Range range, std::uint64_t count, Grain grain) {
-  return cut(range, count, grain_of(job.operation, job.cost, dim, grain), least_of(job.operation, job.cost, dim));
+  return cut(range, count, grain_of(job.operation, job.cost, dim, grain),
+             least_of(job.operation, job.cost, dim));
 }
 
 Seconds list_schedule(const std::vector<Block>& blocks, unsigned workers, Seconds task_overhead) {
@@ -89,8 +90,10 @@ class GridBound {
  public:
   GridBound(const Job& job, const Machine& device) : job_(job), overhead_(device.task_overhead) {
     const double host = device.host_link_bytes_per_s;
-    in_rate_ = host > 0 ? std::min(device.devices[0].h2d_bytes_per_s, host) : device.devices[0].h2d_bytes_per_s;
-    out_rate_ = host > 0 ? std::min(device.devices[0].d2h_bytes_per_s, host) : device.devices[0].d2h_bytes_per_s;
+    in_rate_ =
+        host > 0 ? std::min(device.devices[0].h2d_bytes_per_s, host) : device.devices[0].h2d_bytes_per_s;
+    out_rate_ =
+        host > 0 ? std::min(device.devices[0].d2h_bytes_per_s, host) : device.devices[0].d2h_bytes_per_s;
     const Box box = part_box(job);
     all_in_ = in_seconds(box);
     all_out_ = out_seconds(box);
@@ -153,7 +156,8 @@ bool fits(const Job& job, const Machine& device, const TaskList& tasks) {
 
 std::vector<Range> cut(Range range, std::uint64_t count, std::uint64_t grain, std::uint64_t least) {
   const std::uint64_t smallest = (std::max(grain, least) + grain - 1) / grain * grain;
-  const std::uint64_t pieces = std::clamp<std::uint64_t>(range.size() / smallest, 1, std::max<std::uint64_t>(1, count));
+  const std::uint64_t pieces =
+      std::clamp<std::uint64_t>(range.size() / smallest, 1, std::max<std::uint64_t>(1, count));
   const std::uint64_t grains = range.size() / grain;
   std::vector<Range> ranges;
   std::uint64_t begin = range.begin;
@@ -168,7 +172,8 @@ std::vector<Range> cut(Range range, std::uint64_t count, std::uint64_t grain, st
 std::uint64_t most_pieces(const Job& job, int dim, Grain grain) {
   const Range range = part_box(job)[index(dim)];
   const std::uint64_t unit = grain_of(job.operation, job.cost, dim, grain);
-  const std::uint64_t smallest = (std::max(unit, least_of(job.operation, job.cost, dim)) + unit - 1) / unit * unit;
+  const std::uint64_t smallest =
+      (std::max(unit, least_of(job.operation, job.cost, dim)) + unit - 1) / unit * unit;
   return std::max<std::uint64_t>(1, range.size() / smallest);
 }
 
@@ -191,7 +196,8 @@ std::vector<Block> blocks_of(const Job& job, const Grid& grid) {
     if (shell < columns.size())
       for (std::size_t row = 0; row < std::min(shell, rows.size()); ++row) add(row, shell);
     if (shell < rows.size())
-      for (std::size_t column = 0; column < std::min(shell + 1, columns.size()); ++column) add(shell, column);
+      for (std::size_t column = 0; column < std::min(shell + 1, columns.size()); ++column)
+        add(shell, column);
   }
   return blocks;
 }

@@ -21,7 +21,8 @@ bool alike(const Machine& machine, int a, int b) {
   if (one.device < 0 || other.device < 0) return one.device == other.device;
   const Device& left = machine.devices[index(one.device)];
   const Device& right = machine.devices[index(other.device)];
-  return close(left.h2d_bytes_per_s, right.h2d_bytes_per_s, 0.1) && close(left.latency, right.latency, 0.1) &&
+  return close(left.h2d_bytes_per_s, right.h2d_bytes_per_s, 0.1) &&
+         close(left.latency, right.latency, 0.1) &&
          close(left.d2h_bytes_per_s, right.d2h_bytes_per_s, 0.1) && left.memory_bytes == right.memory_bytes;
 }
 
@@ -76,7 +77,8 @@ const Grid* GridMemory::find(const Job& job, const Machine& machine) const {
 }
 
 void GridMemory::keep(const Job& job, const Grid& grid) {
-  entries_.push_back({job.part.unit, job.dim, static_cast<double>(job.part.range.size()), part_seconds(job), grid});
+  entries_.push_back(
+      {job.part.unit, job.dim, static_cast<double>(job.part.range.size()), part_seconds(job), grid});
 }
 
 TaskList schedule(const Operation& operation, const Machine& machine, const CostTable& costs,

@@ -45,9 +45,14 @@ struct DeviceRun {
 
 class Simulation {
  public:
-  Simulation(const Operation& operation, const Machine& machine, const CostTable& costs, const TaskList& tasks)
-      : operation_(operation), machine_(machine), costs_(costs), tasks_(tasks),
-        copies_(detail::copies_of(operation, machine, tasks)), devices_(machine.devices.size()) {
+  Simulation(const Operation& operation, const Machine& machine, const CostTable& costs,
+             const TaskList& tasks)
+      : operation_(operation),
+        machine_(machine),
+        costs_(costs),
+        tasks_(tasks),
+        copies_(detail::copies_of(operation, machine, tasks)),
+        devices_(machine.devices.size()) {
     const std::size_t units = machine.units.size();
     line_.blocks.resize(tasks.blocks.size());
     line_.unit_compute.assign(units, 0);
@@ -103,7 +108,8 @@ class Simulation {
       share_host_link();
       Seconds next = never;
       for (const DeviceRun& device : devices_)
-        next = std::min({next, device.compute_end, device.in.next_event(now_), device.out.next_event(now_)});
+        next =
+            std::min({next, device.compute_end, device.in.next_event(now_), device.out.next_event(now_)});
       if (next == never) return;
       const Seconds step = next - now_;
       now_ = next;
@@ -123,7 +129,8 @@ class Simulation {
       const int block = device.blocks[device.next_out++];
       const BlockCopies& copies = copies_.blocks[index(block)];
       line_.blocks[index(block)].output = now_;
-      if (copies.parts_out > 0) begin_copy(device.out, block, copies.parts_out * device.latency, copies.out);
+      if (copies.parts_out > 0)
+        begin_copy(device.out, block, copies.parts_out * device.latency, copies.out);
     }
   }
 
@@ -191,7 +198,8 @@ class Simulation {
         }
     double left = machine_.host_link_bytes_per_s;
     if (left <= 0 || wanted <= left) return;
-    std::sort(moving_.begin(), moving_.end(), [](const Lane* a, const Lane* b) { return a->capacity < b->capacity; });
+    std::sort(moving_.begin(), moving_.end(),
+              [](const Lane* a, const Lane* b) { return a->capacity < b->capacity; });
     for (std::size_t i = 0; i < moving_.size(); ++i) {
       moving_[i]->rate = std::min(moving_[i]->capacity, left / static_cast<double>(moving_.size() - i));
       left -= moving_[i]->rate;
@@ -229,7 +237,8 @@ Timeline simulate(const Operation& operation, const Machine& machine, const Cost
   for (const Block& block : tasks.blocks)
     if (block.unit < 0 || index(block.unit) >= machine.units.size())
       throw Error(Errc::invalid, "a block names unit " + std::to_string(block.unit) + ", the machine has " +
-                                     std::to_string(machine.units.size()) + " units: use an index into Machine::units");
+                                     std::to_string(machine.units.size()) +
+                                     " units: use an index into Machine::units");
   return Simulation(operation, machine, costs, tasks).run();
 }
 

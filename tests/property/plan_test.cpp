@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "adapt/adapt.hpp"
@@ -30,8 +30,11 @@ class Generator {
   bool one_in(std::uint64_t n) { return integer(1, n) == 1; }
 
   Operation operation() {
-    const auto extent = [this] { return one_in(5) ? integer(1, 5) : one_in(6) ? integer(701, 20000) : integer(1, 700); };
-    Operation made = one_in(3) ? halved(gemm(extent(), extent(), extent())) : gemm(extent(), extent(), extent());
+    const auto extent = [this] {
+      return one_in(5) ? integer(1, 5) : one_in(6) ? integer(701, 20000) : integer(1, 700);
+    };
+    Operation made =
+        one_in(3) ? halved(gemm(extent(), extent(), extent())) : gemm(extent(), extent(), extent());
     for (Implementation& one : made.implementations)
       for (std::size_t d = 0; d < 2; ++d) {
         one.multiple[d] = one_in(2) ? 1 : integer(2, 64);
@@ -85,8 +88,9 @@ class Generator {
 };
 
 std::string words(const Operation& operation, const Node& node, int seed) {
-  return "case " + std::to_string(seed) + ": " + operation.name + " " + std::to_string(operation.dims[0].extent) + "x" +
-         std::to_string(operation.dims[1].extent) + " " + to_json(node.machine);
+  return "case " + std::to_string(seed) + ": " + operation.name + " " +
+         std::to_string(operation.dims[0].extent) + "x" + std::to_string(operation.dims[1].extent) + " " +
+         to_json(node.machine);
 }
 
 // The fast solver serves all cases; the other has its own suite.  A busy machine must not change plans.
@@ -136,7 +140,8 @@ TEST(PlanLaws, AtMostOneUnitIsOffItsGrain) {
     int odd = 0;
     for (const Part& part : adapt(operation, node.machine, costs, split).parts) {
       const UnitCost& cost = costs.units[static_cast<std::size_t>(part.unit)];
-      odd += part.range.size() % detail::grain_of(operation, cost, 0, detail::Grain::preferred) != 0 ? 1 : 0;
+      odd +=
+          part.range.size() % detail::grain_of(operation, cost, 0, detail::Grain::preferred) != 0 ? 1 : 0;
       ASSERT_GE(part.range.size(), detail::least_of(operation, cost, 0)) << words(operation, node, seed);
       ASSERT_EQ(part.range.begin, covered) << words(operation, node, seed);
       covered = part.range.end;
@@ -209,7 +214,9 @@ TEST(PlanLaws, AlwaysUsesTwoUnitsWheneverItCan) {
     for (Device& device : node.machine.devices) device.memory_bytes = 1e15;
     if (!can_cut(operation, 0) && !can_cut(operation, 1)) continue;
     const Plan plan = node.plan(operation, quick(SplitMode::always));
-    ASSERT_GE(std::count_if(plan.units.begin(), plan.units.end(), [](const PlanUnit& unit) { return unit.blocks > 0; }), 2)
+    ASSERT_GE(std::count_if(plan.units.begin(), plan.units.end(),
+                            [](const PlanUnit& unit) { return unit.blocks > 0; }),
+              2)
         << words(operation, node, seed);
     ++tried;
   }

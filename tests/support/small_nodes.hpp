@@ -47,7 +47,8 @@ inline Operation stream(std::uint64_t n) {
   Operation operation;
   operation.name = "stream";
   operation.dims = {{"n", n, true}};
-  operation.operands = {{Access::read, 1, {{Follow::split, 0, n}}}, {Access::write, 1, {{Follow::split, 0, n}}}};
+  operation.operands = {{Access::read, 1, {{Follow::split, 0, n}}},
+                        {Access::write, 1, {{Follow::split, 0, n}}}};
   operation.implementations = gemm(1, 1, 1).implementations;
   return operation;
 }
@@ -100,7 +101,8 @@ inline Node node() {
 }
 
 // A block of the first dimension.
-inline Block piece(const Operation& operation, int unit, std::uint64_t begin, std::uint64_t end, Seconds seconds) {
+inline Block piece(const Operation& operation, int unit, std::uint64_t begin, std::uint64_t end,
+                   Seconds seconds) {
   Block block{unit, whole_box(operation), seconds};
   block.box[0] = {begin, end};
   return block;

@@ -43,7 +43,8 @@ TEST(Adapt, WholeNumbersStayAsTheyAre) {
 TEST(Adapt, FasterDevicesComeFirst) {
   const Operation operation = pure_work(100);
   const Node three = node().host("cpu", 1, 5).device("gpu0", 1, 1, 0).device("gpu1", 4, 1, 0);
-  const PartitionPlan plan = adapt(operation, three.machine, three.costs(operation), split_of(0, {50, 10, 40}));
+  const PartitionPlan plan =
+      adapt(operation, three.machine, three.costs(operation), split_of(0, {50, 10, 40}));
   ASSERT_EQ(plan.parts.size(), 3u);
   EXPECT_EQ(plan.parts[0].unit, 2);
   EXPECT_EQ(plan.parts[1].unit, 1);
@@ -54,7 +55,8 @@ TEST(Adapt, TheRemainderGoesToTheUnitWithMostSlack) {
   // 33.3 and 66.7 with grain 10 become 30 and 60; ten more would end at 40 and at 70 / 2 = 35.
   const Operation operation = with_multiple(100, UnitKind::cpu, 10);
   const Node two = node().host("slow", 1, 1).host("fast", 1, 2);
-  const PartitionPlan plan = adapt(operation, two.machine, two.costs(operation), split_of(0, {100 / 3.0, 200 / 3.0}));
+  const PartitionPlan plan =
+      adapt(operation, two.machine, two.costs(operation), split_of(0, {100 / 3.0, 200 / 3.0}));
   EXPECT_EQ(items(plan, 2), (Sizes{30, 70}));
 }
 
@@ -62,7 +64,8 @@ TEST(Adapt, OnlyOneUnitIsOffItsMultiple) {
   const Operation operation = with_multiple(103, UnitKind::cpu, 10);
   const Node two = node().host("a", 1, 1).host("b", 1, 1);
   // 50 and 50, and 3 for either.
-  const Sizes sizes = items(adapt(operation, two.machine, two.costs(operation), split_of(0, {51.5, 51.5})), 2);
+  const Sizes sizes =
+      items(adapt(operation, two.machine, two.costs(operation), split_of(0, {51.5, 51.5})), 2);
   EXPECT_EQ(sizes, (Sizes{53, 50}));
 }
 
@@ -116,7 +119,8 @@ TEST(Adapt, PromisesOfMoreThanTheExtentAreCutBack) {
   const Operation operation = pure_work(10);
   const Node two = node().host("slow", 1, 1).host("fast", 1, 4);
   // 10 and 8: the slow one ends last until it has 2.
-  EXPECT_EQ(items(adapt(operation, two.machine, two.costs(operation), split_of(0, {10, 8})), 2), (Sizes{2, 8}));
+  EXPECT_EQ(items(adapt(operation, two.machine, two.costs(operation), split_of(0, {10, 8})), 2),
+            (Sizes{2, 8}));
 }
 
 TEST(Adapt, UnusableUnitsGetNothing) {

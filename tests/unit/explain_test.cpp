@@ -16,16 +16,17 @@ Plan split_plan() { return node().host("slow", 1, 1).host("fast", 1, 3).plan(pur
 
 TEST(PlanJson, HoldsEveryField) {
   const Json json = Json::parse(to_json(split_plan()));
-  for (const char* key : {"status", "makespan", "bound", "gap", "solver", "plan_seconds", "reason", "source", "operation",
-                          "split", "whole_unit", "measured_seconds", "units", "blocks"})
+  for (const char* key :
+       {"status", "makespan", "bound", "gap", "solver", "plan_seconds", "reason", "source", "operation",
+        "split", "whole_unit", "measured_seconds", "units", "blocks"})
     EXPECT_TRUE(json.contains(key)) << key;
   EXPECT_EQ(json["status"], "optimal");
   EXPECT_EQ(json["split"], true);
   EXPECT_TRUE(json["whole_unit"].is_null());
   EXPECT_DOUBLE_EQ(json["makespan"].get<double>(), 250);
   ASSERT_EQ(json["units"].size(), 2u);
-  for (const char* key : {"name", "kind", "share", "blocks", "implementation", "precision", "predicted_seconds",
-                          "compute_seconds", "measured_seconds", "reason"})
+  for (const char* key : {"name", "kind", "share", "blocks", "implementation", "precision",
+                          "predicted_seconds", "compute_seconds", "measured_seconds", "reason"})
     EXPECT_TRUE(json["units"][0].contains(key)) << key;
   EXPECT_EQ(json["units"][1]["name"], "fast");
   EXPECT_EQ(json["units"][1]["precision"], "fp32");
@@ -63,8 +64,8 @@ TEST(Explain, ShowsUnitsSharesAndReasons) {
   Plan plan = split_plan();
   plan.units[0].reason = "for a test";
   const std::string text = explain(plan);
-  for (const char* part : {"pure fp32 n=1000", "slow", "fast", "25.0", "75.0", "fp32", "makespan 250 s", "bound 250 s",
-                           "why: ", "slow takes no part: for a test"})
+  for (const char* part : {"pure fp32 n=1000", "slow", "fast", "25.0", "75.0", "fp32", "makespan 250 s",
+                           "bound 250 s", "why: ", "slow takes no part: for a test"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   EXPECT_EQ(text.find("measured\n"), std::string::npos) << text;
 }

@@ -161,7 +161,8 @@ class WrittenPlan : public testing::Test {
     plan.split = true;
     plan.dim = 0;
     plan.costs = machine.costs(operation);
-    plan.tasks.blocks = {piece(operation, 0, 0, 4, 1), piece(operation, 1, 4, 7, 1), piece(operation, 0, 7, 10, 1)};
+    plan.tasks.blocks = {piece(operation, 0, 0, 4, 1), piece(operation, 1, 4, 7, 1),
+                         piece(operation, 0, 7, 10, 1)};
     ASSERT_NO_THROW(check());
   }
   void check() { validate(plan, operation, machine.machine); }

@@ -50,7 +50,8 @@ TEST(ScheduleHost, AlignmentGivesWayBeforeCoresIdle) {
   Operation operation = gemm(16, 16, 16);
   operation.implementations[0].multiple[0] = operation.implementations[0].multiple[1] = 16;
   const Node one = node().host("cpu", 4, 1);
-  EXPECT_DOUBLE_EQ(simulate(operation, one.machine, {}, blocks_of_all(operation, one, 1)).makespan, 2.0 * 4096 / 4);
+  EXPECT_DOUBLE_EQ(simulate(operation, one.machine, {}, blocks_of_all(operation, one, 1)).makespan,
+                   2.0 * 4096 / 4);
 }
 
 TEST(ScheduleHost, OverheadKeepsTheBlocksFew) {
@@ -84,7 +85,8 @@ Seconds best_by_trying(const Operation& operation, const Node& node) {
   for (std::uint64_t along = 1; along <= 64; along *= 2)
     for (std::uint64_t across = 1; across <= 8; across *= 2) {
       const detail::Job job{operation, costs.units[0], 1, {0, {0, operation.dims[1].extent}}};
-      const TaskList tasks{detail::blocks_of(job, {across > 1 ? 0 : -1, along, across, detail::Grain::preferred})};
+      const TaskList tasks{
+          detail::blocks_of(job, {across > 1 ? 0 : -1, along, across, detail::Grain::preferred})};
       best = std::min(best, simulate(operation, node.machine, costs, tasks).makespan);
     }
   return best;
@@ -98,7 +100,8 @@ TEST(ScheduleDevice, TheGridIsTheBestOfAllWithinHalfAPercent) {
       one.speed("gpu", "cuda", rate, fixed);
       one.machine.task_overhead = 5e-6;
       const TaskList tasks = blocks_of_all(operation, one, 1);
-      const Seconds found = simulate(operation, one.machine, {}, tasks).makespan, best = best_by_trying(operation, one);
+      const Seconds found = simulate(operation, one.machine, {}, tasks).makespan,
+                    best = best_by_trying(operation, one);
       EXPECT_GE(found, best * (1 - 1e-9)) << rate << " " << fixed;
       EXPECT_LE(found, best * 1.0051) << rate << " " << fixed;
     }
@@ -138,7 +141,8 @@ TEST(ScheduleDevice, AGridThatFitsTheMemoryIsPreferred) {
   Node one = node().device("gpu", 1e13, 1e10, 1e-5);
   one.machine.devices[0].memory_bytes = 80.0 * 1024 * 1024;
   const TaskList tasks = blocks_of_all(operation, one, 1);
-  const auto sets = detail::working_sets(detail::copies_of(operation, one.machine, tasks), one.machine, tasks);
+  const auto sets =
+      detail::working_sets(detail::copies_of(operation, one.machine, tasks), one.machine, tasks);
   EXPECT_LE(sets[0], 80.0 * 1024 * 1024);
   EXPECT_GT(sets[0], 64.0 * 1024 * 1024);
 }
@@ -149,7 +153,8 @@ TEST(WorkingSet, IsWhatThreeNeighboursNeed) {
   const Node one = node().device("gpu", 1, 1, 0);
   TaskList tasks;
   for (std::uint64_t i = 0; i < 5; ++i) tasks.blocks.push_back(piece(operation, 0, 10 * i, 10 * i + 10, 1));
-  const auto sets = detail::working_sets(detail::copies_of(operation, one.machine, tasks), one.machine, tasks);
+  const auto sets =
+      detail::working_sets(detail::copies_of(operation, one.machine, tasks), one.machine, tasks);
   EXPECT_DOUBLE_EQ(sets[0], 3 * 20);
 }
 

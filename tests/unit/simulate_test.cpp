@@ -16,8 +16,9 @@ TEST(Simulate, HostWorkersTakeBlocksInOrder) {
   Node two = node().host("cpu", 2, 1);
   two.machine.task_overhead = 0.5;
   // Worker 0: 3; worker 1: 1, then 1, then 2.  Each costs 0.5 more.
-  const Timeline line = run(operation, two, {piece(operation, 0, 0, 3, 3), piece(operation, 0, 3, 4, 1),
-                                             piece(operation, 0, 4, 5, 1), piece(operation, 0, 5, 7, 2)});
+  const Timeline line = run(operation, two,
+                            {piece(operation, 0, 0, 3, 3), piece(operation, 0, 3, 4, 1),
+                             piece(operation, 0, 4, 5, 1), piece(operation, 0, 5, 7, 2)});
   EXPECT_DOUBLE_EQ(line.blocks[0].end, 3.5);
   EXPECT_DOUBLE_EQ(line.blocks[2].begin, 1.5);
   EXPECT_DOUBLE_EQ(line.blocks[3].begin, 3.0);
@@ -80,7 +81,8 @@ TEST(Simulate, AnOperandPartIsCopiedToADeviceOnce) {
   // Two panels along m share B (5 x 3, 60 bytes): A 20 + B 60 + C 12, then A 20 + C 12.
   const Operation operation = gemm(2, 3, 5);
   const Node two = node().device("gpu0", 1, 1, 0).device("gpu1", 1, 1, 0);
-  const Timeline together = run(operation, two, {piece(operation, 0, 0, 1, 1), piece(operation, 0, 1, 2, 1)});
+  const Timeline together =
+      run(operation, two, {piece(operation, 0, 0, 1, 1), piece(operation, 0, 1, 2, 1)});
   EXPECT_DOUBLE_EQ(together.device_in[0], 124);
   EXPECT_DOUBLE_EQ(together.blocks[0].input, 92);
   EXPECT_DOUBLE_EQ(together.blocks[1].input, 124);
@@ -122,7 +124,8 @@ TEST(Simulate, TwoDevicesShareTheHostLinkEvenly) {
   const Operation operation = stream(150);
   Node two = node().device("gpu0", 1, 10, 0).device("gpu1", 1, 10, 0);
   two.machine.host_link_bytes_per_s = 10;
-  const Timeline line = run(operation, two, {piece(operation, 0, 0, 100, 1000), piece(operation, 1, 100, 150, 1000)});
+  const Timeline line =
+      run(operation, two, {piece(operation, 0, 0, 100, 1000), piece(operation, 1, 100, 150, 1000)});
   EXPECT_DOUBLE_EQ(line.blocks[1].input, 10);
   EXPECT_DOUBLE_EQ(line.blocks[0].input, 15);
 }
@@ -132,7 +135,8 @@ TEST(Simulate, ANarrowLinkLeavesTheRestToTheOthers) {
   const Operation operation = stream(80);
   Node two = node().device("gpu0", 1, 2, 0).device("gpu1", 1, 10, 0);
   two.machine.host_link_bytes_per_s = 8;
-  const Timeline line = run(operation, two, {piece(operation, 0, 0, 20, 1000), piece(operation, 1, 20, 80, 1000)});
+  const Timeline line =
+      run(operation, two, {piece(operation, 0, 0, 20, 1000), piece(operation, 1, 20, 80, 1000)});
   EXPECT_DOUBLE_EQ(line.blocks[0].input, 10);
   EXPECT_DOUBLE_EQ(line.blocks[1].input, 10);
 }
@@ -143,7 +147,8 @@ TEST(Simulate, BothDirectionsCountForTheHostLink) {
   const Operation operation = stream(40);
   Node one = node().device("gpu", 1, 10, 0);
   one.machine.host_link_bytes_per_s = 10;
-  const Timeline line = run(operation, one, {piece(operation, 0, 0, 10, 1e-12), piece(operation, 0, 10, 40, 1)});
+  const Timeline line =
+      run(operation, one, {piece(operation, 0, 0, 10, 1e-12), piece(operation, 0, 10, 40, 1)});
   EXPECT_NEAR(line.blocks[0].output, 3, 1e-9);
   EXPECT_NEAR(line.blocks[1].input, 5, 1e-9);
 }
@@ -151,7 +156,9 @@ TEST(Simulate, BothDirectionsCountForTheHostLink) {
 TEST(Simulate, MissingSecondsComeFromTheCosts) {
   const Operation operation = pure_work(10);
   const Node one = node().host("cpu", 1, 2);
-  EXPECT_DOUBLE_EQ(simulate(operation, one.machine, one.costs(operation), {{piece(operation, 0, 0, 10, 0)}}).makespan, 5);
+  EXPECT_DOUBLE_EQ(
+      simulate(operation, one.machine, one.costs(operation), {{piece(operation, 0, 0, 10, 0)}}).makespan,
+      5);
 }
 
 TEST(Simulate, UnknownUnitsAreRefused) {

@@ -51,8 +51,7 @@ void simulation(benchmark::State& state) {
   const Node node = node_of(8, 112);
   const Operation operation = gemm(16384, 16384, 16384);
   const Plan plan = node.plan(operation);
-  for (auto _ : state)
-    benchmark::DoNotOptimize(simulate(operation, node.machine, plan.costs, plan.tasks));
+  for (auto _ : state) benchmark::DoNotOptimize(simulate(operation, node.machine, plan.costs, plan.tasks));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.tasks.blocks.size()));
 }
 
