@@ -60,7 +60,8 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/poasConfig.cmake.in ${PR
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/poasConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/poasConfig.cmake ${PROJECT_BINARY_DIR}/poasConfigVersion.cmake
   DESTINATION ${poas_package_dir})
-list(TRANSFORM STARPU_real_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE poas_starpu_cflags)
+# -isystem: the warnings of StarPU's and CUDA's headers are not the user's.
+list(TRANSFORM STARPU_real_INCLUDE_DIRS PREPEND "-isystem " OUTPUT_VARIABLE poas_starpu_cflags)
 list(JOIN poas_starpu_cflags " " poas_starpu_cflags)
 foreach(package poas poas_codelets)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
