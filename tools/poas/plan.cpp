@@ -1,6 +1,7 @@
 // `poas plan`: how an operation would be divided, without running it.
 #include "poas/plan.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -98,7 +99,8 @@ void add_plan(CLI::App& app, Action& action) {
   sub->add_option("--precision", options->precision,
                   "least class that is good enough, default that of the type");
   sub->add_option("--machine", options->machine, "JSON file with a machine, default this node");
-  sub->add_option("--models", options->models, "JSON file with models, default those of this node");
+  sub->add_option("--models", options->models,
+                  "JSON file with models, default those of this node, or guesses with --machine");
   sub->add_option("--objective", options->objective, "what to make small: time");
   sub->add_option("--split", options->split, "auto, never or always");
   sub->add_option("--units", options->units, "units that may be used, e.g. cpu,cuda0");
