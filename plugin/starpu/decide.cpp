@@ -1,10 +1,13 @@
 // Whether a task that is being submitted may be split, and the plan for it.
+#include <algorithm>
 #include <cstdlib>
 
 #include "starpu/split.hpp"
 
 namespace poas::edge {
 namespace {
+
+constexpr const char* no_array = "an operand is neither matrix, vector, block, tensor nor variable";
 
 // StarPU throttles submission below this many tasks; nested submissions could then wait for ever.
 bool throttled() {
@@ -24,7 +27,7 @@ const char* why_handle_unfit(starpu_data_handle_t handle, starpu_data_access_mod
   if (!starpu_data_get_sequential_consistency_flag(handle)) return "an operand is without sequential consistency";
   if (starpu_data_get_nb_children(handle) > 0) return "an operand is partitioned by the application";
   HostArray array;
-  if (!host_array(handle, array)) return "an operand is neither matrix, vector, block, tensor nor variable";
+  if (!host_array(handle, array)) return no_array;
   if (array.pointer == 0) return "an operand has no buffer in host memory";
   return nullptr;
 }
@@ -53,6 +56,16 @@ const char* why_unfit(const starpu_task* task) {
   for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); ++i)
     if (const char* why = why_handle_unfit(STARPU_TASK_GET_HANDLE(task, i), STARPU_TASK_GET_MODE(task, i)))
       return why;
+  return nullptr;
+}
+
+// Why there cannot be a plan for the task at all.
+const char* why_unplannable(const starpu_task* task, const PlanKey& key) {
+  const auto& extent = key.operation.extent;
+  if (std::count(extent, extent + key.codelet->divisible->ndims, 0u)) return "a dimension is empty";
+  HostArray array;
+  for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); ++i)
+    if (!host_array(STARPU_TASK_GET_HANDLE(task, i), array)) return no_array;
   return nullptr;
 }
 
@@ -88,11 +101,10 @@ Decision decide(starpu_task* task, const Registered& codelet, const std::shared_
   Decision decision;
   decision.outcome = Outcome::whole;
   if (const char* why = why_unfit(task)) decision.reason = why;
-  bool describable = true;
-  HostArray array;
-  for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); ++i)
-    describable = host_array(STARPU_TASK_GET_HANDLE(task, i), array) && describable;
-  if (!describable) return decision;
+  if (const char* why = why_unplannable(task, key)) {
+    decision.reason = why;
+    return decision;
+  }
   decision.planned = plan_of(task, key, view);
   if (!decision.reason.empty()) return decision;
   decision.reason = decision.planned->plan.reason;

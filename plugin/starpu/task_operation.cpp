@@ -167,8 +167,7 @@ int describe(const starpu_task* task, const Registered& codelet, const View& vie
     if (!STARPU_TASK_GET_HANDLE(task, i)) return refuse(key, "is a null handle", i);
   if (const int answer = d.describe(task, &key.operation)) return answer;
   for (unsigned i = 0; i < d.ndims; ++i)
-    if (key.operation.extent[i] == 0 || key.operation.extent[i] >= most_extent)
-      return refuse(key, "or a dimension is empty or too long (2^32 elements)", 0);
+    if (key.operation.extent[i] >= most_extent) return refuse(key, "or a dimension is too long (2^32 elements)", 0);
   for (unsigned i = 0; i < nbuffers; ++i) {
     HostArray array;
     if (host_array(STARPU_TASK_GET_HANDLE(task, i), array))
