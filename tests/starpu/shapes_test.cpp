@@ -59,6 +59,17 @@ TEST(Shapes, AlwaysSplitsSmallProductsToo) {
   EXPECT_TRUE(is_split(records[0]));
 }
 
+// The check of these tests sees a single wrong element.
+TEST(Shapes, WrongElementIsSeen) {
+  Runtime runtime;
+  Product<float> product({300, 420, 64, 'N', 'N', 1, 1});
+  ASSERT_EQ(product.submit(), 0);
+  product.unregister();
+  ASSERT_TRUE(product.right());
+  product.c[200 + 300 * 300] += 1;
+  EXPECT_FALSE(product.right());
+}
+
 TEST(Shapes, ManyShapesInARow) {
   Runtime runtime;
   for (std::uint64_t n = 100; n < 150; n++) {
