@@ -20,8 +20,8 @@ import node as nodes
 FROM_PREDICTION = 0.08
 FROM_BEST = 0.05
 # At least this many times faster than the best single unit, at these sizes.
-LEAST_GAIN = {("cpu-gpu-xpu-fastlinks", 16384): 1.35, ("cpu-gpu-xpu-pcie3", 8192): 1.0,
-              ("cpu-gpu-xpu-pcie3", 16384): 1.0}
+LEAST_GAIN = {("cpu-gpu-xpu-fastlinks", 8192): 1.35, ("cpu-gpu-xpu-fastlinks", 16384): 1.35,
+              ("cpu-gpu-xpu-pcie3", 8192): 1.0, ("cpu-gpu-xpu-pcie3", 16384): 1.0}
 REPEATED = 30
 
 
