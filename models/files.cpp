@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <utility>
 
 #include "poas/error.hpp"
@@ -89,11 +89,10 @@ std::optional<Models> load_models(const fs::path& file) {
   if (!fs::is_regular_file(status))
     fail("read the models in", file, error ? error.message() : "it is no regular file");
   std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf()))
-    if (!stream || fs::file_size(file, error) > 0) fail("read the models in", file, std::strerror(errno));
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.is_open() || stream.bad()) fail("read the models in", file, std::strerror(errno));
   try {
-    return models_from_json(text.str());
+    return models_from_json(text);
   } catch (const Error& cause) {
     throw Error(cause.code(), "'" + file.string() + "': " + cause.what());
   }

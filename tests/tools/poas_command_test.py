@@ -194,7 +194,9 @@ class Plan(Case):
         refused(*self.size, "--units", "cuda7", code=77, words=["cuda7", "cuda0"])
         refused(*self.size, "--models", self.folder + "/none.json", code=1, words=["none.json"])
         refused(*self.size, "--models", self.write("bad.json", "{"), code=1, words=["bad.json"])
-        self.refused("plan", "gemm", *self.size, "--machine", self.folder + "/none", code=1, words=["none"])
+        for name, words in (("none", "No such file"), ("", "Is a directory"), ("empty", "not JSON")):
+            self.write("empty", "")
+            self.refused("plan", "gemm", *self.size, "--machine", os.path.join(self.folder, name), code=1, words=[words])
 
     def test_the_stored_machine_of_this_host_is_used(self):
         stored = models({})

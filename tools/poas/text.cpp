@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 
 #include "poas/error.hpp"
@@ -66,12 +67,13 @@ std::vector<std::string> split_list(const std::string& text) {
 }
 
 std::string read_file(const std::string& name) {
+  errno = 0;
   std::ifstream stream(name, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf()))
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.is_open() || stream.bad() || errno == EISDIR)
     throw Error(Errc::io,
                 "cannot read '" + name + "': " + std::strerror(errno) + "; check the name and its rights");
-  return text.str();
+  return text;
 }
 
 void write_file(const std::string& name, const std::string& text) {
