@@ -69,6 +69,10 @@ int check_modes(const starpu_task* task, const poas_gemm_args& args, poas_operat
   for (unsigned i = 0; i < 2; ++i)
     if ((STARPU_TASK_GET_MODE(task, i) & STARPU_RW) != STARPU_R)
       return refuse(operation, "gemm: the access mode of %c is not STARPU_R: pass STARPU_R", letter[i]);
+  if (STARPU_TASK_GET_MODE(task, 2) & STARPU_REDUX)  // adds to a partial sum of the worker
+    return args.beta == 1 ? 0
+                          : refuse(operation, "gemm: C has STARPU_REDUX access, but beta is not 1: only sums can be "
+                                              "reduced");
   const unsigned mode = STARPU_TASK_GET_MODE(task, 2) & STARPU_RW;
   if (!(mode & STARPU_W))
     return refuse(operation, "gemm: the access mode of C does not write: pass STARPU_RW");

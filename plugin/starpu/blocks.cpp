@@ -45,13 +45,13 @@ starpu_task* make_block_task(const Registered& codelet, BlockRun& block,
 extern "C" void poas_block_failed(int error, const char* why) {
   using namespace poas::edge;
   guard([&] {
-    const starpu_task* task = starpu_task_get_current();
+    starpu_task* task = starpu_task_get_current();
     if (!task) return;
     const int status = error < 0 ? error : -EIO;
     if (BlockRun* block = block_of(task)) {
       block->error = status;
       block->why = why ? why : "";
-    } else {
+    } else if (!redo_elsewhere(task)) {
       set_status(task, status);
       poas_report_error(status, "%s failed: %s", task->cl ? task->cl->name : "a task", why ? why : "");
     }

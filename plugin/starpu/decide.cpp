@@ -42,23 +42,6 @@ bool written_twice(const starpu_task* task) {
   return false;
 }
 
-// Why a task must run whole, nullptr if it may be split.  The cases are those where blocks could be
-// told from the whole task, or where StarPU's public calls do not allow it.
-const char* why_unfit(const starpu_task* task) {
-  if (task->regenerate) return "the task regenerates itself";
-  if (!task->sequential_consistency || task->handles_sequential_consistency)
-    return "the task is without sequential consistency";
-  if (task->bundle) return "the task is in a bundle";
-  if (task->transaction) return "the task is in a transaction";
-  if (task->execute_on_a_specific_worker || task->workerids_len > 0) return "the task is bound to workers";
-  if (throttled()) return "STARPU_LIMIT_MAX_SUBMITTED_TASKS is set: nested submissions could block";
-  if (written_twice(task)) return "a handle is written and used twice";
-  for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); ++i)
-    if (const char* why = why_handle_unfit(STARPU_TASK_GET_HANDLE(task, i), STARPU_TASK_GET_MODE(task, i)))
-      return why;
-  return nullptr;
-}
-
 // Why there cannot be a plan for the task at all.
 const char* why_unplannable(const starpu_task* task, const PlanKey& key) {
   const auto& extent = key.operation.extent;
@@ -78,6 +61,23 @@ Decision refused(int error, const PlanKey& key) {
 }
 
 }  // namespace
+
+// The cases are those where blocks could be told from the whole task, or where StarPU's public calls do not
+// allow it.
+const char* why_unfit(const starpu_task* task) {
+  if (task->regenerate) return "the task regenerates itself";
+  if (!task->sequential_consistency || task->handles_sequential_consistency)
+    return "the task is without sequential consistency";
+  if (task->bundle) return "the task is in a bundle";
+  if (task->transaction) return "the task is in a transaction";
+  if (task->execute_on_a_specific_worker || task->workerids_len > 0) return "the task is bound to workers";
+  if (throttled()) return "STARPU_LIMIT_MAX_SUBMITTED_TASKS is set: nested submissions could block";
+  if (written_twice(task)) return "a handle is written and used twice";
+  for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); ++i)
+    if (const char* why = why_handle_unfit(STARPU_TASK_GET_HANDLE(task, i), STARPU_TASK_GET_MODE(task, i)))
+      return why;
+  return nullptr;
+}
 
 std::shared_ptr<const Planned> plan_of(const starpu_task* task, const PlanKey& key,
                                        const std::shared_ptr<const View>& view) {

@@ -50,9 +50,11 @@ void remove_workers(unsigned sched_ctx, int* ids, unsigned count) {
 
 // Program order, submitting thread, no lock held; implicit dependencies of the task are recorded.
 void submit_hook(starpu_task* task) {
-  if (!task->cl || block_of(task) || task->where == static_cast<int>(STARPU_NOWHERE)) return;
+  if (!task->cl || block_of(task)) return;
   const Registered* codelet = find_registered(task->cl);
   if (!codelet) return;
+  undo_noop(task);
+  if (task->where == static_cast<int>(STARPU_NOWHERE)) return;
   const char* name = codelet->divisible->name;
   const int fault = guard([&] {
     set_status(task, 0);
@@ -66,7 +68,7 @@ void submit_hook(starpu_task* task) {
         break;
       case Outcome::nothing: make_noop(task); break;
       case Outcome::split: split(task, *codelet, decision.planned); break;
-      default: record_whole(name, decision);
+      default: expect_whole(task, decision);
     }
   });
   if (fault) log_once(std::string(name) + " runs whole: " + poas_last_error());
@@ -87,11 +89,16 @@ void pre_exec_hook(starpu_task* task, unsigned) {
   if (BlockRun* block = block_of(task)) {
     block->worker = starpu_worker_get_id();
     block->begin = starpu_timing_now();
+  } else if (find_registered(task->cl)) {
+    guard([&] { whole_begins(task); });
   }
 }
 
 void post_exec_hook(starpu_task* task, unsigned) {
-  if (BlockRun* block = block_of(task)) block->end = starpu_timing_now();
+  if (BlockRun* block = block_of(task))
+    block->end = starpu_timing_now();
+  else if (find_registered(task->cl))
+    guard([&] { whole_ended(task); });
 }
 
 starpu_sched_policy make_policy() {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "poas/runtime.hpp"
 #include "starpu/environment.hpp"
@@ -12,10 +13,20 @@
 namespace poas::edge {
 namespace {
 
+// A divisible task that runs whole.
+struct WholeRun {
+  std::shared_ptr<const Planned> planned;
+  std::string reason;
+  double begin = 0;     // us
+  double seconds = 0;   // measured
+};
+
 struct State {
   std::mutex mutex;
   Plan last;
   unsigned tasks = 0;
+  WholeRun whole;            // the last one that ended, if it ended after `last`
+  std::unordered_map<const starpu_task*, WholeRun> running;
 };
 
 // Never destroyed: callbacks may run while the process ends.
@@ -63,7 +74,39 @@ Plan measured_plan(const SplitRun& run) {
 unsigned keep(const Plan& plan) {
   std::lock_guard lock(state().mutex);
   state().last = plan;
+  state().whole = {};
   return state().tasks++;
+}
+
+// The plan of a task that ran whole, whether or not it might have been split.
+Plan whole_plan(const WholeRun& run) {
+  Plan plan;
+  if (run.planned) plan = run.planned->plan;
+  if (plan.split) {
+    plan.tasks.blocks.clear();
+    for (PlanUnit& unit : plan.units) unit.blocks = 0, unit.share = unit.predicted = unit.compute = 0;
+    plan.whole_unit = -1;
+    const auto& whole = run.planned->whole;
+    for (std::size_t u = 0; u < whole.size(); ++u)
+      if (whole[u].seconds > 0 && (plan.whole_unit < 0 || whole[u].seconds < plan.makespan))
+        plan.whole_unit = static_cast<int>(u), plan.makespan = whole[u].seconds;
+  }
+  plan.split = false;
+  plan.reason = run.reason;
+  plan.measured = run.seconds;
+  return plan;
+}
+
+void write_whole(const std::string& operation, const WholeRun& run, int status) {
+  const Plan plan = whole_plan(run);
+  if (explain_level() > 1) std::fprintf(stderr, "%s", explain(plan).c_str());
+  append({{"task", keep(plan)},
+          {"operation", operation},
+          {"split", false},
+          {"reason", run.reason},
+          {"status", status},
+          {"plan", run.planned ? nlohmann::json::parse(to_json(plan)) : nlohmann::json()},
+          {"timeline", nlohmann::json::array()}});
 }
 
 }  // namespace
@@ -83,20 +126,33 @@ void record_split(const SplitRun& run, int status) {
 }
 
 void record_whole(const std::string& operation, const Decision& decision) {
-  const bool wanted = record_file() || explain_level() > 1;
-  if (!wanted) return;
-  Plan plan;
-  if (decision.planned) plan = decision.planned->plan;
-  plan.split = false;
-  plan.reason = decision.reason;
-  if (explain_level() > 1) std::fprintf(stderr, "%s", explain(plan).c_str());
-  append({{"task", keep(plan)},
-          {"operation", operation},
-          {"split", false},
-          {"reason", decision.reason},
-          {"status", decision.error},
-          {"plan", decision.planned ? nlohmann::json::parse(to_json(plan)) : nlohmann::json()},
-          {"timeline", nlohmann::json::array()}});
+  write_whole(operation, {decision.planned, decision.reason, 0, 0}, decision.error);
+}
+
+void expect_whole(const starpu_task* task, const Decision& decision) {
+  std::lock_guard lock(state().mutex);
+  state().running[task] = {decision.planned, decision.reason, 0, 0};
+}
+
+void whole_begins(const starpu_task* task) {
+  std::lock_guard lock(state().mutex);
+  const auto it = state().running.find(task);
+  if (it != state().running.end()) it->second.begin = starpu_timing_now();
+}
+
+void whole_ended(const starpu_task* task) {
+  WholeRun run;
+  {
+    std::lock_guard lock(state().mutex);
+    const auto it = state().running.find(task);
+    if (it == state().running.end()) return;
+    run = std::move(it->second);
+    state().running.erase(it);
+    run.seconds = (starpu_timing_now() - run.begin) * 1e-6;
+    state().whole = run;
+  }
+  if (record_file() || explain_level() > 1)
+    write_whole(find_registered(task->cl)->divisible->name, run, poas_task_status(task));
 }
 
 }  // namespace poas::edge
@@ -105,7 +161,8 @@ namespace poas {
 
 Plan last_plan() {
   std::lock_guard lock(edge::state().mutex);
-  return edge::state().last;
+  const auto& whole = edge::state().whole;
+  return whole.planned ? edge::whole_plan(whole) : edge::state().last;
 }
 
 }  // namespace poas

@@ -9,7 +9,11 @@ namespace poas::edge {
 
 // The blocks have ended; fills the plan's measured times.
 void record_split(const SplitRun& run, int status);
-// The task runs whole or was refused.
+// The task was refused, or runs whole under another policy, whose end is not seen.
 void record_whole(const std::string& operation, const Decision& decision);
+// The task will run whole under poas; recorded when it has ended.
+void expect_whole(const starpu_task* task, const Decision& decision);
+void whole_begins(const starpu_task* task);
+void whole_ended(const starpu_task* task);
 
 }  // namespace poas::edge

@@ -13,8 +13,8 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "starpu/environment.hpp"
 #include "starpu/errors.hpp"
+#include "starpu/policy.hpp"
 #include "starpu/record.hpp"
 
 namespace poas::edge {
@@ -23,7 +23,6 @@ namespace {
 constexpr int most_handles = 1 << 16;
 int home_nodes[most_handles];  // all STARPU_MAIN_RAM
 
-std::atomic<unsigned> next_serial{0};
 std::atomic<std::uint64_t> next_order{1};
 
 starpu_codelet make_switch_codelet() {
@@ -197,6 +196,7 @@ bool move_to_other_unit(const SplitRun& run, BlockRun& block) {
 
 void finish(SplitRun* run, int status) {
   starpu_task* task = run->task;
+  task->where = run->user_where;  // the application may keep the task and submit it again
   set_status(task, status);
   record_split(*run, status);
   delete run;
@@ -248,31 +248,42 @@ std::unique_ptr<SplitRun> make_run(starpu_task* task, const Registered& codelet,
   run->planned = planned;
   run->codelet = &codelet;
   run->task = task;
-  run->serial = next_serial.fetch_add(1);
+  run->user_where = task->where;
   run->unit_waiting.resize(planned->view->units.size());
   for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); ++i) {
     run->modes.push_back(STARPU_TASK_GET_MODE(task, i));
     host_array(STARPU_TASK_GET_HANDLE(task, i), run->arrays.emplace_back());
   }
-  for (const Block& block : planned->plan.tasks.blocks) {
-    auto own = std::make_unique<BlockRun>();
-    const auto unit = static_cast<std::size_t>(block.unit);
-    own->run = run.get();
-    own->box = block.box;
-    own->unit = block.unit;
-    own->nimpl = planned->operation
-                     .implementations[static_cast<std::size_t>(planned->plan.costs.units[unit].implementation)]
-                     .nimpl;
-    own->place = &planned->view->units[unit];
-    own->predicted = block.seconds;
-    run->launched.push_back(own.get());
-    run->blocks.push_back(std::move(own));
-  }
   return run;
+}
+
+void add_block(SplitRun& run, const Box& box, int unit, double seconds) {
+  const auto u = static_cast<std::size_t>(unit);
+  const auto& planned = *run.planned;
+  auto own = std::make_unique<BlockRun>();
+  own->run = &run;
+  own->box = box;
+  own->unit = unit;
+  own->nimpl =
+      planned.operation.implementations[static_cast<std::size_t>(planned.plan.costs.units[u].implementation)].nimpl;
+  own->place = &planned.view->units[u];
+  own->predicted = seconds;
+  run.launched.push_back(own.get());
+  run.blocks.push_back(std::move(own));
+}
+
+// The usable unit that the worker belongs to and whose implementation the task has, -1 if none.
+int unit_of(const Planned& planned, int worker, unsigned nimpl) {
+  for (std::size_t u = 0; u < planned.whole.size(); ++u)
+    if (planned.whole[u].seconds > 0 && planned.whole[u].nimpl == nimpl &&
+        planned.view->units[u].workers.test(static_cast<std::size_t>(worker)))
+      return static_cast<int>(u);
+  return -1;
 }
 
 std::mutex status_mutex;
 std::unordered_map<const starpu_task*, int> statuses;  // only of tasks that failed
+std::unordered_map<const starpu_task*, int> noops;     // what `where` was
 
 }  // namespace
 
@@ -284,10 +295,39 @@ void set_status(const starpu_task* task, int status) {
     statuses[task] = status;
 }
 
-void make_noop(starpu_task* task) { task->where = STARPU_NOWHERE; }
+void make_noop(starpu_task* task) {
+  std::lock_guard lock(status_mutex);
+  noops[task] = task->where;
+  task->where = STARPU_NOWHERE;
+}
+
+void undo_noop(starpu_task* task) {
+  std::lock_guard lock(status_mutex);
+  const auto it = noops.find(task);
+  if (it == noops.end()) return;
+  if (task->where == static_cast<int>(STARPU_NOWHERE)) task->where = it->second;
+  noops.erase(it);
+}
+
+bool redo_elsewhere(starpu_task* task) {
+  const Registered* codelet = find_registered(task->cl);
+  const int worker = starpu_worker_get_id();
+  if (!codelet || worker < 0 || why_unfit(task)) return false;
+  const auto planned = known_plan(task, *codelet, *view_of(task->sched_ctx));
+  const int unit = planned ? unit_of(*planned, worker, starpu_task_get_implementation(task)) : -1;
+  if (unit < 0) return false;
+  auto run = make_run(task, *codelet, planned);
+  add_block(*run, whole_box(planned->operation), unit, 0);
+  if (!move_to_other_unit(*run, *run->launched.front())) return false;
+  run->begin = starpu_timing_now();
+  starpu_task_end_dep_add(task, 1);
+  launch(*run.release());  // waits for the operands that the task still holds; finish() deletes it
+  return true;
+}
 
 void split(starpu_task* task, const Registered& codelet, const std::shared_ptr<const Planned>& planned) {
   auto run = make_run(task, codelet, planned);
+  for (const Block& block : planned->plan.tasks.blocks) add_block(*run, block.box, block.unit, block.seconds);
   run->gate = starpu_task_create();
   run->gate->name = "poas_gate";
   run->user_prologue = task->prologue_callback_func;

@@ -15,7 +15,7 @@ struct SplitRun {
   std::shared_ptr<const Planned> planned;
   const Registered* codelet = nullptr;
   starpu_task* task = nullptr;
-  unsigned serial = 0;
+  int user_where = 0;
   void (*user_prologue)(void*) = nullptr;
   void* user_prologue_argument = nullptr;
   unsigned user_prologue_free = 0;
@@ -46,8 +46,15 @@ std::shared_ptr<const Planned> plan_of(const starpu_task* task, const PlanKey& k
 std::shared_ptr<const Planned> known_plan(const starpu_task* task, const Registered& codelet, const View& view);
 // Submits everything that stands for the task and leaves the task itself ready to be submitted.
 void split(starpu_task* task, const Registered& codelet, const std::shared_ptr<const Planned>& planned);
-// Makes the task do nothing.
+// Makes the task do nothing, until it is submitted again.
 void make_noop(starpu_task* task);
+// A task that the application kept and submits again gets its place back.
+void undo_noop(starpu_task* task);
+// Computes a whole task that failed on the present worker again, as one block on another unit; the task
+// ends when that has ended.  False if it cannot be done.
+bool redo_elsewhere(starpu_task* task);
+// Why a task must run whole, nullptr if it may be split.
+const char* why_unfit(const starpu_task* task);
 
 void set_status(const starpu_task* task, int status);
 
