@@ -20,7 +20,7 @@ using gemm_node::Grid;
 using gemm_node::Shape;
 
 struct Options {
-  std::string truth, policy, unit;
+  std::string truth, policy, unit, models;
   std::vector<double> shares;
   std::vector<std::string> grids{"1x1"};
   std::uint64_t n = 0, align = 128;
@@ -46,6 +46,7 @@ void parse(int argc, char** argv, Options& options) {
   how->add_option("--shares", options.shares, "a split by hand: shares of the CPU and of each device")
       ->delimiter(',');
   how->add_flag("--poas", options.poas, "one task on whole matrices, split by poas");
+  app.add_option("--models", options.models, "with --poas: file that keeps the models of the first run");
   how->add_flag("--plan", options.plan, "what poas would plan if it knew the truth");
   how->require_option(1);
   app.parse(argc, argv);
@@ -71,7 +72,7 @@ std::vector<Grid> grids_of(const Options& options) {
 }
 
 nlohmann::json run(const Options& options) {
-  if (options.poas) return gemm_node::run_poas(options.shape);
+  if (options.poas) return gemm_node::run_poas(options.shape, options.models);
   if (options.plan) return gemm_node::true_plan(options.shape);
   if (!options.policy.empty())
     return {{"makespan", gemm_node::run_policy(options.shape, grids_of(options).at(0))}};

@@ -58,6 +58,14 @@ void declare_divisible() {
   divisible.attach(codelet());
 }
 
+poas::Models models_of(const std::string& file) {
+  if (!file.empty())
+    if (auto stored = poas::load_models(file)) return *stored;
+  const poas::Models models = poas::calibrate(codelet(), {});
+  if (!file.empty()) poas::save_models(file, models);
+  return models;
+}
+
 double run_whole(const Shape& shape) {
   Matrices matrices(shape);
   starpu_task* task = matrices.task({0, shape.m}, {0, shape.n}, -1);
@@ -76,10 +84,10 @@ double run_whole(const Shape& shape) {
 
 }  // namespace
 
-nlohmann::json run_poas(const Shape& shape) {
+nlohmann::json run_poas(const Shape& shape, const std::string& models_file) {
   declare_divisible();
   const double start = starpu_timing_now();
-  poas::use_models(poas::calibrate(codelet(), {}));
+  poas::use_models(models_of(models_file));
   const double calibration = (starpu_timing_now() - start) * 1e-6;
   const double makespan = run_whole(shape);
   const poas::Plan plan = poas::last_plan();

@@ -27,8 +27,9 @@ double run_policy(const Shape& shape, Grid grid);
 double run_shares(const Shape& shape, const std::vector<double>& shares, const std::vector<Grid>& grids,
                   std::uint64_t align);
 
-// Calibrates, then submits one task on the whole matrices: poas splits it.
-nlohmann::json run_poas(const Shape& shape);
+// Calibrates, then submits one task on the whole matrices: poas splits it.  The models are kept in a file
+// if one is named, and taken from there if it exists: so one process can calibrate and the next compute.
+nlohmann::json run_poas(const Shape& shape, const std::string& models_file);
 
 // What poas would plan with the truth as its models: nothing is run.
 nlohmann::json true_plan(const Shape& shape);
