@@ -76,6 +76,8 @@ const char* why_unfit(const starpu_task* task) {
   for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); ++i)
     if (const char* why = why_handle_unfit(STARPU_TASK_GET_HANDLE(task, i), STARPU_TASK_GET_MODE(task, i)))
       return why;
+  if (task->where >= 0 && static_cast<std::uint32_t>(task->where) != task->cl->where)
+    return "the task is limited to some kinds of workers (where)";
   return nullptr;
 }
 

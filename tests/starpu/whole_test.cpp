@@ -84,12 +84,25 @@ TEST(Whole, ReducedResult) {
   for (int i = 0; i < 3; i++) {
     starpu_task* task = product.task();
     task->modes[2] = STARPU_REDUX;
+    task->where = STARPU_CPU;  // StarPU needs the reduction methods on each worker that takes part
     ASSERT_EQ(starpu_task_submit(task), 0);
   }
   starpu_task_wait_for_all();
   product.unregister();
   EXPECT_TRUE(product.right(3));
   expect_whole(runtime, "REDUX", 3);
+}
+
+TEST(Whole, LimitedToProcessors) {
+  Runtime runtime;
+  Product<float> product(shape);
+  starpu_task* task = product.task();
+  task->where = STARPU_CPU;
+  ASSERT_EQ(starpu_task_submit(task), 0);
+  starpu_task_wait_for_all();
+  product.unregister();
+  EXPECT_TRUE(product.right(1));
+  expect_whole(runtime, "where", 1);
 }
 
 struct Regeneration {
