@@ -5,6 +5,14 @@
 say() { printf '[%s] %s\n' "$program" "$*"; }
 die() { printf '[%s] error: %s\n' "$program" "$*" >&2; exit 1; }
 
+# A step runs in the background, out of reach of the keyboard: an interrupted script ends it.
+step_pid=
+end_step() {
+  [ -z "$step_pid" ] || kill -- "-$step_pid" 2>/dev/null || true
+  exit 130
+}
+trap end_step INT TERM
+
 # How far the build that writes this log is: ninja counts, StarPU's make names each file.
 progress() {
   local count
@@ -18,21 +26,24 @@ progress() {
 
 # step WHAT LOG COMMAND...: runs it with its output in LOG and a progress line every 20 seconds.
 step() {
-  local what=$1 log=$2 began=$SECONDS n=0 pid
+  local what=$1 log=$2 began=$SECONDS n=0
   shift 2
   say "$what"
+  set -m  # a process group of its own, which can be ended as a whole
   "$@" >"$log" 2>&1 </dev/null &
-  pid=$!
-  while kill -0 $pid 2>/dev/null; do
+  step_pid=$!
+  set +m
+  while kill -0 $step_pid 2>/dev/null; do
     sleep 0.2
     n=$((n + 1))
     [ $((n % 100)) = 0 ] && say "$what: $((SECONDS - began)) s $(progress "$log")"
   done
-  if ! wait $pid; then
+  if ! wait $step_pid; then
     grep -E -A 4 '^FAILED:|error:|Error' "$log" | head -n 60 >&2 || true
     tail -n 20 "$log" >&2
     die "$what failed after $((SECONDS - began)) s, the whole output is in $log"
   fi
+  step_pid=
   say "$what: done in $((SECONDS - began)) s"
 }
 
