@@ -117,7 +117,7 @@ def agree(args, scratch):
     node = nodes.Node(args.machine, args.program, scratch, args.library)
     rows = stored(args.machine, args.n)
     kept = ["--models", args.models] if args.models else []
-    result = node.run("--n", args.n, "--poas", *kept, timeout=900)
+    result = node.run("--n", args.n, *nodes.WARM, "--poas", *kept, timeout=900)
     makespan, predicted = result["makespan"], result["predicted"]
     best, single = reference(node, args.n, rows), best_single(rows)
     print(f"{args.machine} n={args.n}: poas {makespan * 1e3:.2f} ms, predicted {predicted * 1e3:.2f}, to come near "
@@ -142,7 +142,7 @@ def repeat(args, scratch):
     for row in chosen:
         name = row["machine"]
         node = made.setdefault(name, nodes.Node(name, args.program, scratch))
-        again = node.makespan("--n", row["n"], "--shares", row["shares"], "--grid", row["panels"])
+        again = node.makespan("--n", row["n"], *nodes.WARM, "--shares", row["shares"], "--grid", row["panels"])
         if again != row["makespan"]:
             different += 1
             print(f"FAIL {name} n={row['n']} {row['shares']} {row['panels']}: {again!r}, stored {row['makespan']!r}")

@@ -19,7 +19,7 @@ POLICIES = ["dmda", "dmdas", "dmdar"]
 
 
 def best_of_policy(node, n, policy):
-    times = {grid: node.makespan("--n", n, "--policy", policy, "--grid", grid, timeout=600) for grid in GRIDS}
+    times = {grid: node.makespan("--n", n, *nodes.WARM, "--policy", policy, "--grid", grid, timeout=600) for grid in GRIDS}
     grid = min(times, key=times.get)
     return f"{times[grid] * 1e3:.1f} ({grid})"
 
@@ -27,7 +27,7 @@ def best_of_policy(node, n, policy):
 def row(args, name, n, scratch):
     stock = nodes.Node(name, args.program, scratch)
     ours = nodes.Node(name, args.program, scratch, args.library)
-    result = ours.run("--n", n, "--poas", "--models", args.models / f"{name}.json", timeout=900)
+    result = ours.run("--n", n, *nodes.WARM, "--poas", "--models", args.models / f"{name}.json", timeout=900)
     stored = check.stored(name, n)
     cells = [name, str(n), *(best_of_policy(stock, n, policy) for policy in POLICIES),
              f"{check.best_single(stored) * 1e3:.1f}", f"{min(r['makespan'] for r in stored) * 1e3:.1f}",

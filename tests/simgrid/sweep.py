@@ -60,7 +60,7 @@ class Sweep:
         grids = tuple(g if c else "1x1" for g, c in zip(grids, self.columns(shares)[1:]))
         key = (self.columns(shares), grids)
         if key not in self.seen:
-            makespan = self.node.makespan("--n", self.n, "--shares", ",".join(map(str, shares)),
+            makespan = self.node.makespan("--n", self.n, *nodes.WARM, "--shares", ",".join(map(str, shares)),
                                           "--grid", ",".join(grids))
             self.seen[key] = (shares, grids, makespan)
 
