@@ -120,8 +120,9 @@ def agree(args, scratch):
     result = node.run("--n", args.n, *nodes.WARM, "--poas", *kept, timeout=900)
     makespan, predicted = result["makespan"], result["predicted"]
     best, single = reference(node, args.n, rows), best_single(rows)
-    print(f"{args.machine} n={args.n}: poas {makespan * 1e3:.2f} ms, predicted {predicted * 1e3:.2f}, to come near "
-          f"to {best * 1e3:.2f}, best single unit {single * 1e3:.2f}\n  {result['plan']['reason']}")
+    print(f"{args.machine} n={args.n}: poas {makespan * 1e3:.2f} ms, predicted {predicted * 1e3:.2f}, "
+          f"to come near to {best * 1e3:.2f}, best single unit {single * 1e3:.2f}\n"
+          f"  {result['plan']['reason']}")
     print_units(result["plan"])
     report = Report()
     report.line("makespan over prediction", makespan / predicted, f"1 +- {FROM_PREDICTION}",
@@ -142,10 +143,12 @@ def repeat(args, scratch):
     for row in chosen:
         name = row["machine"]
         node = made.setdefault(name, nodes.Node(name, args.program, scratch))
-        again = node.makespan("--n", row["n"], *nodes.WARM, "--shares", row["shares"], "--grid", row["panels"])
+        again = node.makespan("--n", row["n"], *nodes.WARM, "--shares", row["shares"],
+                              "--grid", row["panels"])
         if again != row["makespan"]:
             different += 1
-            print(f"FAIL {name} n={row['n']} {row['shares']} {row['panels']}: {again!r}, stored {row['makespan']!r}")
+            print(f"FAIL {name} n={row['n']} {row['shares']} {row['panels']}: {again!r}, "
+                  f"stored {row['makespan']!r}")
     print(f"{len(chosen)} of {len(rows)} stored runs repeated, {different} different")
     return 1 if different or len(chosen) < REPEATED else 0
 

@@ -22,7 +22,8 @@ def check(what, measured, expected, tolerance):
     global failures
     good = abs(measured - expected) <= tolerance
     failures += not good
-    print(f"{'ok  ' if good else 'FAIL'} {what:62s} {measured * 1e3:10.3f} ms, by hand {expected * 1e3:10.3f} ms")
+    print(f"{'ok  ' if good else 'FAIL'} {what:62s} {measured * 1e3:10.3f} ms, "
+          f"by hand {expected * 1e3:10.3f} ms")
 
 
 def run_shares(node, m, n, k, shares, grid="1x1"):
@@ -44,7 +45,8 @@ def whole_on_each_device(node):
                     + copy_seconds(device, "d2h_bytes_per_s", m * n * ELEMENT))
         shares = [0] * (1 + len(node.devices))
         shares[d + 1] = 1
-        check(f"{node.name}: whole on {device['name']}", run_shares(node, m, n, k, shares), expected, PER_DEVICE)
+        check(f"{node.name}: whole on {device['name']}", run_shares(node, m, n, k, shares), expected,
+              PER_DEVICE)
 
 
 def whole_on_cpu(node):

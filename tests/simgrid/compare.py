@@ -19,7 +19,8 @@ POLICIES = ["dmda", "dmdas", "dmdar"]
 
 
 def best_of_policy(node, n, policy):
-    times = {grid: node.makespan("--n", n, *nodes.WARM, "--policy", policy, "--grid", grid, timeout=600) for grid in GRIDS}
+    times = {grid: node.makespan("--n", n, *nodes.WARM, "--policy", policy, "--grid", grid, timeout=600)
+             for grid in GRIDS}
     grid = min(times, key=times.get)
     return f"{times[grid] * 1e3:.1f} ({grid})"
 

@@ -37,7 +37,8 @@ class Node:
 
     def run(self, *arguments, timeout=120):
         """node_gemm's JSON for these arguments."""
-        command = [str(self.program), "--log=root.thresh:warning", "--truth", str(self.file), *map(str, arguments)]
+        command = [str(self.program), "--log=root.thresh:warning", "--truth", str(self.file),
+                   *map(str, arguments)]
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=timeout)
         if done.returncode != 0:
             raise RunError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")

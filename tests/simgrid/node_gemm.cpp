@@ -38,9 +38,11 @@ void parse(int argc, char** argv, Options& options) {
   app.add_option("-c,--columns", options.shape.n, "columns of C (default: n)");
   app.add_option("-k", options.shape.k, "columns of A (default: n)");
   app.add_option("--spread", options.spread, "largest deviation of a duration from the formula");
-  app.add_option("--grid", options.grids, "blocks, ROWSxCOLUMNS; with --shares one for all or for each device")
+  app.add_option("--grid", options.grids,
+                 "blocks, ROWSxCOLUMNS; with --shares one for all or for each device")
       ->delimiter(',');
-  app.add_option("--runs", options.runs, "how often to run; the last run counts")->check(CLI::PositiveNumber);
+  app.add_option("--runs", options.runs, "how often to run; the last run counts")
+      ->check(CLI::PositiveNumber);
   app.add_option("--align", options.align, "bounds of device blocks are multiples of this");
   auto* how = app.add_option_group("how");
   how->add_option("--policy", options.policy, "equal blocks under this policy of StarPU");

@@ -53,7 +53,8 @@ void free_sample(starpu_task* task) {
 void declare_divisible() {
   static poas::Divisible divisible("node_gemm", {"m", "n", "k"}, 1u << dim_m | 1u << dim_n);
   poas_implementation cpu{"cpu", POAS_UNIT_CPU, POAS_FP32, POAS_CLASS_FP32, 0, {16, 8, 1}, {}, nullptr};
-  poas_implementation cuda{"cuda", POAS_UNIT_CUDA, POAS_FP32, POAS_CLASS_FP32, 0, {128, 128, 1}, {}, nullptr};
+  poas_implementation cuda{"cuda", POAS_UNIT_CUDA, POAS_FP32, POAS_CLASS_FP32,
+                           0,      {128, 128, 1},  {},        nullptr};
   divisible.describe(describe).samples(make_sample, free_sample).implementation(cpu).implementation(cuda);
   divisible.attach(codelet());
 }
@@ -92,8 +93,8 @@ nlohmann::json run_poas(const Shape& shape, const std::string& models_file) {
   const double makespan = run_whole(shape);
   const poas::Plan plan = poas::last_plan();
   nlohmann::json json = nlohmann::json::parse(poas::to_json(plan));
-  return {{"makespan", makespan},  {"predicted", plan.makespan}, {"bound", plan.bound},
-          {"split", plan.split},   {"calibration", calibration}, {"plan", json}};
+  return {{"makespan", makespan}, {"predicted", plan.makespan}, {"bound", plan.bound},
+          {"split", plan.split},  {"calibration", calibration}, {"plan", json}};
 }
 
 }  // namespace gemm_node

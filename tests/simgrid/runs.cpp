@@ -40,7 +40,8 @@ std::vector<Placed> core_blocks(const Shape& shape, Range columns, const std::ve
     auto blocks = tiles({0, shape.m}, columns, {rows, workers.size() / rows}, core.tile_m, -1);
     double slowest = 0;
     for (const Placed& block : blocks)
-      slowest = std::max(slowest, truth::formula_seconds(core, {block.rows.size(), block.columns.size(), shape.k}));
+      slowest = std::max(slowest,
+                         truth::formula_seconds(core, {block.rows.size(), block.columns.size(), shape.k}));
     if (slowest >= best_seconds) continue;
     best_seconds = slowest;
     best = std::move(blocks);
@@ -76,7 +77,8 @@ double run_lists(Matrices& matrices, const std::vector<std::vector<Placed>>& lis
 
 Grid grid_from_string(const std::string& text) {
   const auto cross = text.find('x');
-  if (cross == std::string::npos) throw std::invalid_argument("'" + text + "' is no grid: write ROWSxCOLUMNS");
+  if (cross == std::string::npos)
+    throw std::invalid_argument("'" + text + "' is no grid: write ROWSxCOLUMNS");
   return {std::stoull(text.substr(0, cross)), std::stoull(text.substr(cross + 1))};
 }
 

@@ -113,7 +113,8 @@ class Sweep:
         nodes.SWEEPS.mkdir(exist_ok=True)
         lines = [f"# {command}", "machine\tn\tshares\tpanels\tmakespan"]
         for shares, grids, makespan in sorted(self.seen.values(), key=lambda run: run[2]):
-            lines.append(f"{self.node.name}\t{self.n}\t{','.join(map(str, shares))}\t{','.join(grids)}\t{makespan!r}")
+            lines.append("\t".join([self.node.name, str(self.n), ",".join(map(str, shares)), ",".join(grids),
+                                    repr(makespan)]))
         file = nodes.SWEEPS / f"{self.node.name}-{self.n}.tsv"
         file.write_text("\n".join(lines) + "\n")
         return file

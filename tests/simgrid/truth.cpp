@@ -68,7 +68,8 @@ double formula_seconds(const Processor& processor, const Shape& shape) {
 }
 
 double seconds(const Node& node, const Processor& processor, const Shape& shape) {
-  return formula_seconds(processor, shape) * (1 + node.spread * deviation(node.seed, processor.name, shape));
+  return formula_seconds(processor, shape) *
+         (1 + node.spread * deviation(node.seed, processor.name, shape));
 }
 
 }  // namespace truth
