@@ -197,7 +197,8 @@ Plan plan_of(const Problem& problem, const Choice& choice) {
       plan.whole_unit = best.unit;
       plan.whole_implementation = problem.costs.units[index(best.unit)].implementation;
     }
-    plan.bound = choice.relaxation.solved() ? choice.relaxation.bound : best.makespan;
+    // A plan that streams through a small memory can beat the divisions, which must fit.
+    plan.bound = choice.relaxation.solved() ? std::min(choice.relaxation.bound, best.makespan) : best.makespan;
     plan.gap = best.makespan > 0 ? (best.makespan - plan.bound) / best.makespan : 0;
   }
   describe_units(problem, choice.best, plan);

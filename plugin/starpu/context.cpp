@@ -46,11 +46,16 @@ Context::Context() : worker(STARPU_NMAXWORKERS), view_(std::make_shared<const Vi
 Context::~Context() { STARPU_PTHREAD_MUTEX_DESTROY(&mutex); }
 
 void Context::rebuild() {
+  models_version_ = planner().models()->version;
+  const auto before = view_;
+  view_ = std::make_shared<const View>(make_view(workers.data(), static_cast<unsigned>(workers.size())));
+  // Workers look at their queues without the mutex, so queues change only when workers do.
+  if (std::equal(before->units.begin(), before->units.end(), view_->units.begin(), view_->units.end(),
+                 [](const UnitWorkers& a, const UnitWorkers& b) { return a.workers == b.workers; }))
+    return;
   std::vector<Queued> blocks;
   for (auto& queue : unit)
     while (!queue->empty()) blocks.push_back(queue->pop());
-  models_version_ = planner().models()->version;
-  view_ = std::make_shared<const View>(make_view(workers.data(), static_cast<unsigned>(workers.size())));
   unit.clear();
   for (std::size_t u = 0; u < view_->units.size(); ++u) unit.push_back(std::make_unique<TaskQueue>());
   for (const int id : workers) {
@@ -74,8 +79,7 @@ void Context::set_workers(const std::vector<int>& ids) {
 
 std::shared_ptr<const View> Context::view() {
   const Lock lock(mutex);
-  // No worker is inside pop while nothing was submitted after the models changed.
-  if (models_version_ != planner().models()->version) rebuild();
+  if (!view_->complete || models_version_ != planner().models()->version) rebuild();
   return view_;
 }
 

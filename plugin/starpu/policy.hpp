@@ -52,7 +52,7 @@ struct Context {
   ~Context();
   // Rebuilds the view after the workers changed; queued blocks stay.
   void set_workers(const std::vector<int>& ids);
-  // The present view; made again when the models were replaced.
+  // The present view; made again when the models were replaced, or StarPU knows more than before.
   std::shared_ptr<const View> view();
   // The queue of the block's unit, nullptr if no worker of it is in the context.  Mutex held.
   TaskQueue* queue_of(const BlockRun& block);

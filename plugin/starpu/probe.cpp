@@ -23,8 +23,7 @@ Device make_device(const std::string& name, int node) {
   constexpr double mega = 1e6, unknown_bandwidth = 1e9, unknown_latency = 10e-6;
   Device device;
   device.name = name;
-  const auto memory = starpu_memory_get_total(node);
-  device.memory_bytes = memory > 0 ? static_cast<double>(memory) : 1e9;
+  device.memory_bytes = std::max(0.0, static_cast<double>(starpu_memory_get_total(static_cast<unsigned>(node))));
   device.h2d_bytes_per_s =
       positive_or(starpu_transfer_bandwidth(STARPU_MAIN_RAM, node) * mega, unknown_bandwidth);
   device.d2h_bytes_per_s =
@@ -38,6 +37,7 @@ int device_of_node(View& view, int node, const std::string& name) {
     if (view.device_node[i] == node) return static_cast<int>(i);
   view.device_node.push_back(node);
   view.machine.devices.push_back(make_device(name, node));
+  view.complete = view.complete && view.machine.devices.back().memory_bytes > 0;
   return static_cast<int>(view.device_node.size()) - 1;
 }
 

@@ -21,6 +21,7 @@ struct View {
   std::vector<UnitWorkers> units;   // same order as machine.units
   std::vector<int> device_node;     // memory node of machine.devices[i]
   std::uint64_t id = 0;             // differs between views of different workers
+  bool complete = true;             // false while StarPU does not know a memory yet (before its drivers run)
 };
 
 // The machine made of these workers, links from StarPU's bus calibration.
