@@ -12,7 +12,8 @@ agree      the simulated makespan lies within 8 % of the plan's prediction and w
            the stored sweep, and the node's further promise holds, if it has one.  Beyond three units,
            where a sweep finds little, the plan under the true times is a second thing to come near to;
            the solver's bound is printed beside it: it leaves out latencies and the first copies, so no
-           schedule reaches it.  Without --models it calibrates in the same process.
+           schedule reaches it.  Without --models it calibrates in the same process, and the first run
+           after that counts.
 repeat     30 points of the stored sweeps, run again, give the same makespans to the last digit.
 """
 import argparse
@@ -116,8 +117,8 @@ def models(args, scratch):
 def agree(args, scratch):
     node = nodes.Node(args.machine, args.program, scratch, args.library)
     rows = stored(args.machine, args.n)
-    kept = ["--models", args.models] if args.models else []
-    result = node.run("--n", args.n, *nodes.WARM, "--poas", *kept, timeout=900)
+    how = [*nodes.WARM, "--models", args.models] if args.models else []
+    result = node.run("--n", args.n, "--poas", *how, timeout=900)
     makespan, predicted = result["makespan"], result["predicted"]
     best, single = reference(node, args.n, rows), best_single(rows)
     print(f"{args.machine} n={args.n}: poas {makespan * 1e3:.2f} ms, predicted {predicted * 1e3:.2f}, "
