@@ -90,6 +90,15 @@ nlohmann::json run(const Options& options) {
   return run_once(options);
 }
 
+// StarPU runs lws, without an error, for a policy that it does not find.
+void check_policy(const std::string& wanted) {
+  const std::string running = starpu_sched_get_sched_policy()->policy_name;
+  if (running == wanted) return;
+  starpu_shutdown();
+  throw std::runtime_error("policy " + running + " runs in place of " + wanted +
+                           ": is the name right, and STARPU_SCHED unset or the same?");
+}
+
 void start(const Options& options) {
   truth::Node node = truth::read(options.truth, "fp32");
   node.spread = options.spread;
@@ -99,10 +108,12 @@ void start(const Options& options) {
   conf.ncpus = static_cast<int>(node.cores);
   conf.ncuda = static_cast<int>(node.devices.size());
   conf.nopencl = 0;
-  conf.sched_policy_name = options.policy.empty() ? "eager" : options.policy.c_str();
+  const std::string policy = options.poas ? "poas" : options.policy.empty() ? "eager" : options.policy;
+  conf.sched_policy_name = policy.c_str();
   if (options.poas && poas_conf_init(&conf) != 0) throw std::runtime_error(poas_last_error());
   if (const int code = starpu_init(&conf); code != 0)
     throw std::runtime_error("StarPU does not start, code " + std::to_string(code));
+  if (!options.plan) check_policy(policy);  // a plan runs nothing
 }
 
 }  // namespace
