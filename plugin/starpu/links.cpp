@@ -76,12 +76,21 @@ void measure_device(Device& device, int node, Buffer& small, Buffer& large) {
   device.latency = std::max(latency, 0.0);
 }
 
-// Bytes per second of all links together, both directions at once.
+// Bytes per second of all links together, both directions at once.  Each link gets bytes in proportion to
+// its rate, so that all are busy from begin to end.
 double together(const View& view) {
+  double fastest = 0, total = 0;
+  for (const Device& device : view.machine.devices)
+    fastest = std::max({fastest, device.h2d_bytes_per_s, device.d2h_bytes_per_s});
+  const auto share = [&](double rate) {
+    const auto bytes = static_cast<std::size_t>(static_cast<double>(large_bytes) * rate / fastest);
+    total += static_cast<double>(bytes);
+    return std::make_unique<Buffer>(std::max(bytes, small_bytes));
+  };
   std::vector<std::unique_ptr<Buffer>> in, out;
-  for (std::size_t i = 0; i < view.device_node.size(); ++i) {
-    in.push_back(std::make_unique<Buffer>(large_bytes));
-    out.push_back(std::make_unique<Buffer>(large_bytes));
+  for (const Device& device : view.machine.devices) {
+    in.push_back(share(device.h2d_bytes_per_s));
+    out.push_back(share(device.d2h_bytes_per_s));
   }
   std::vector<double> times;
   for (unsigned repetition = 0; repetition < repetitions + 1; ++repetition) {
@@ -101,7 +110,7 @@ double together(const View& view) {
     }
     if (repetition > 0) times.push_back((starpu_timing_now() - begin) * 1e-6);
   }
-  return 2.0 * static_cast<double>(in.size() * large_bytes) / *std::min_element(times.begin(), times.end());
+  return total / *std::min_element(times.begin(), times.end());
 }
 
 }  // namespace

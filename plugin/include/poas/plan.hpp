@@ -28,7 +28,7 @@ struct Request {
   SplitMode split = SplitMode::automatic;   // always: every usable unit gets at least one block
   std::optional<Precision> precision;       // allows this class in place of the operation's
   std::vector<std::string> units;           // allowed unit names, empty: all
-  double least_gain = 0.03;                 // co-execution must beat the best single unit by this
+  double least_gain = 0.02;                 // co-execution must beat the best single unit by this
   Seconds solver_time_limit = 5e-3;
   std::string solver = "glpk";              // or "enumerate"
 };
