@@ -99,9 +99,11 @@ Candidate run(const Problem& problem, const PartitionPlan& partition, GridMemory
   Timeline line = simulate(problem.operation, problem.machine, problem.costs, candidate.tasks);
   candidate.finish = std::move(line.unit_finish);
   candidate.compute = std::move(line.unit_compute);
+  const Seconds submission = problem.machine.split_overhead +
+                             problem.machine.block_overhead * static_cast<double>(candidate.tasks.blocks.size());
   for (const Part& part : partition.parts) {
     Seconds& finish = candidate.finish[index(part.unit)];
-    finish += problem.busy(index(part.unit)) + problem.machine.split_overhead;
+    finish += problem.busy(index(part.unit)) + submission;
     candidate.makespan = std::max(candidate.makespan, finish);
   }
   return candidate;

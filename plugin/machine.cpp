@@ -147,6 +147,7 @@ Machine read_machine(const Json& json) {
   machine.host_link_bytes_per_s = number_or(json, "host_link_bytes_per_s", "file", 0);
   machine.task_overhead = number_or(json, "task_overhead", "file", 0);
   machine.split_overhead = number_or(json, "split_overhead", "file", 0);
+  machine.block_overhead = number_or(json, "block_overhead", "file", 0);
   if (json.contains("source")) machine.source = text_of(json, "source", "file");
   for (const Json& device : list_of(json, "devices", "file"))
     machine.devices.push_back(device_from(device, entry("devices", machine.devices.size())));
@@ -168,6 +169,7 @@ void validate(const Machine& machine) {
   check_number("host_link_bytes_per_s", machine.host_link_bytes_per_s);
   check_number("task_overhead", machine.task_overhead);
   check_number("split_overhead", machine.split_overhead);
+  check_number("block_overhead", machine.block_overhead);
 }
 
 std::string to_json(const Machine& machine) {
@@ -177,6 +179,7 @@ std::string to_json(const Machine& machine) {
                {"host_link_bytes_per_s", machine.host_link_bytes_per_s},
                {"task_overhead", machine.task_overhead},
                {"split_overhead", machine.split_overhead},
+               {"block_overhead", machine.block_overhead},
                {"units", Json::array()},
                {"devices", Json::array()}};
   for (const Unit& unit : machine.units) json["units"].push_back(json_of(unit));

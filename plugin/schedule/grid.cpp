@@ -213,13 +213,15 @@ std::vector<int> second_dims(const Operation& operation, int dim) {
   return dims;
 }
 
-Grid best_host_grid(const Job& job, unsigned workers, Seconds task_overhead) {
+Grid best_host_grid(const Job& job, unsigned workers, const Machine& machine) {
   const std::vector<int> seconds = second_dims(job.operation, job.dim);
   const int second = seconds.empty() ? -1 : seconds.front();
   Grid best;
   Seconds best_end = -1;
   const auto consider = [&](const Grid& grid) {
-    const Seconds end = list_schedule(blocks_of(job, grid), workers, task_overhead);
+    const auto blocks = blocks_of(job, grid);
+    const Seconds end = list_schedule(blocks, workers, machine.task_overhead) +
+                        machine.block_overhead * static_cast<double>(blocks.size());
     if (best_end >= 0 && end >= best_end) return;
     best = grid;
     best_end = end;
@@ -252,7 +254,8 @@ Grid best_device_grid(const Job& job, const Machine& machine, unsigned links) {
     TaskList tasks{std::move(candidate.blocks)};
     for (Block& block : tasks.blocks) block.unit = 0;
     if (!fits(job, device, tasks)) continue;
-    const Seconds end = simulate(job.operation, device, {}, tasks).makespan;
+    const Seconds end = simulate(job.operation, device, {}, tasks).makespan +
+                        machine.block_overhead * static_cast<double>(tasks.blocks.size());
     if (best_end >= 0 && end >= best_end) continue;
     best = candidate.grid;
     best_end = end;

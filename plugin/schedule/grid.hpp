@@ -40,7 +40,7 @@ std::vector<int> second_dims(const Operation& operation, int dim);
 
 // The best grid for a host unit, by list scheduling on its workers: the number of blocks is near 1, 2, 3
 // or 4 times the workers.
-Grid best_host_grid(const Job& job, unsigned workers, Seconds task_overhead);
+Grid best_host_grid(const Job& job, unsigned workers, const Machine& machine);
 
 // The best grid for a device of its own, simulated with `links` active devices on the host's links.
 Grid best_device_grid(const Job& job, const Machine& machine, unsigned links);

@@ -41,7 +41,7 @@ unsigned active_devices(const Machine& machine, const PartitionPlan& partition) 
 
 Grid grid_for(const Job& job, const Machine& machine, unsigned links, GridMemory& memory) {
   const Unit& unit = machine.units[index(job.part.unit)];
-  if (unit.device < 0) return best_host_grid(job, unit.workers, machine.task_overhead);
+  if (unit.device < 0) return best_host_grid(job, unit.workers, machine);
   if (const Grid* known = memory.find(job, machine)) return *known;
   const Grid grid = best_device_grid(job, machine, links);
   memory.keep(job, grid);

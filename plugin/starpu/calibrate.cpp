@@ -63,6 +63,7 @@ struct Target {
   Implementation implementation;
   Type type;
   unsigned repetitions;
+  double most_bytes;            // of all its samples together
 };
 
 // One worker's place, so that each core of the CPU unit gets one block.
@@ -161,17 +162,21 @@ std::vector<Sample> measure_blocks(const Target& target, Seconds budget, const s
   const Seconds end = std::clamp(9 * budget / (count * (target.repetitions + 1)), 10 * shortest, longest);
   double points_per_s = 1e8 / 1e-2;
   double points = 64.0 * 64.0 * 64.0;
+  double left = target.most_bytes;
   for (unsigned i = 0; i < count && now_seconds() - begin < budget; ++i) {
     const Extents extents = wanted.empty() ? random_extents(random, d, points) : wanted[i];
     Sample sample;
     if (!measure(target, extents, sample)) break;
     samples.push_back(sample);
+    left = std::max(0.0, left - sample.bytes);
     double product = 1;
     for (const std::uint64_t extent : sample.extents) product *= static_cast<double>(extent);
     points_per_s = i == 0 ? product / sample.seconds : std::max(points_per_s, product / sample.seconds);
     const double next = shortest * std::pow(end / shortest, (i + 1.0) / (count - 1.0));
     const double workers = target.view->machine.units[target.unit].workers;
-    const double fit = std::pow(most_bytes / workers / (sample.bytes / std::pow(product, 2.0 / d.ndims)), d.ndims / 2.0);
+    // StarPU keeps what samples allocated on a device; a full memory would slow later tasks.
+    const double room = std::min(most_bytes / workers, 2 * left / (count - i));
+    const double fit = std::pow(room / (sample.bytes / std::pow(product, 2.0 / d.ndims)), d.ndims / 2.0);
     points = std::min({points_per_s * next, fit, 8 * std::max(points, product)});
   }
   return samples;
@@ -190,8 +195,17 @@ std::vector<Target> targets_of(const Registered& codelet, const View& view, cons
         const auto refused = [&](const Refusal& r) { return r.unit == view.machine.units[u].name; };
         if (one.kind == view.machine.units[u].kind &&
             std::none_of(one.refusals.begin(), one.refusals.end(), refused))
-          targets.push_back({&codelet, &view, u, one, type, options.repetitions});
+          targets.push_back({&codelet, &view, u, one, type, options.repetitions, 0});
       }
+  }
+  for (Target& target : targets) {
+    const int device = view.machine.units[target.unit].device;
+    const auto sharing = std::count_if(targets.begin(), targets.end(), [&](const Target& other) {
+      return view.machine.units[other.unit].device == device;
+    });
+    const double memory =
+        device < 0 ? blocks_per_model * most_bytes : view.machine.devices[static_cast<std::size_t>(device)].memory_bytes / 4;
+    target.most_bytes = memory / static_cast<double>(sharing);
   }
   return targets;
 }

@@ -93,6 +93,7 @@ void merge_measured(Machine& machine, const Machine& measured) {
   machine.host_link_bytes_per_s = measured.host_link_bytes_per_s;
   machine.task_overhead = measured.task_overhead;
   machine.split_overhead = measured.split_overhead;
+  machine.block_overhead = measured.block_overhead;
   machine.source = "measured";
 }
 
@@ -111,6 +112,7 @@ View make_view(const int* workers, unsigned count) {
   view.machine.name = host_name();
   view.machine.task_overhead = 10e-6;   // a StarPU task costs 3 to 12 us
   view.machine.split_overhead = 100e-6;
+  view.machine.block_overhead = 6e-6;   // 5.5 us in simulation, where submissions are charged
   for (unsigned i = 0; i < count; ++i) {
     const int worker = workers[i];
     const std::string number = std::to_string(starpu_worker_get_devid(worker));

@@ -21,6 +21,7 @@ Machine merged(Machine now, const std::optional<Machine>& measured) {
   now.host_link_bytes_per_s = measured->host_link_bytes_per_s;
   now.task_overhead = measured->task_overhead;
   now.split_overhead = measured->split_overhead;
+  now.block_overhead = measured->block_overhead;
   now.source = measured->source;
   for (Device& device : now.devices)
     for (const Device& known : measured->devices)

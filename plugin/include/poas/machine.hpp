@@ -33,6 +33,7 @@ struct Machine {
   double host_link_bytes_per_s = 0;  // all links together, 0: no common limit
   Seconds task_overhead = 0;         // of one block task on its worker
   Seconds split_overhead = 0;        // of replacing a task by blocks
+  Seconds block_overhead = 0;        // of submitting one of them
   std::string source = "default";    // "default", "measured", or a file
 };
 
