@@ -178,6 +178,7 @@ TEST(PlanLaws, AFurtherUnitHardlyEverCostsMoreThanTheLeastGain) {
     const Operation operation = make.operation();
     const Node node = make.node(make.integer(2, 5));
     Request request = quick();
+    request.least_gain = 0.03;
     const Plan all = node.plan(operation, request);
     for (std::size_t u = 0; u + 1 < node.machine.units.size(); ++u)
       request.units.push_back(node.machine.units[u].name);

@@ -59,7 +59,9 @@ TEST(Plan, CoExecutionMustGainEnough) {
   // The second unit adds 2 %.
   const Node node = test::node().host("main", 1, 100).host("helper", 1, 2);
   const Operation operation = pure_work(10200);
-  const Plan cautious = node.plan(operation);
+  Request careful;
+  careful.least_gain = 0.03;
+  const Plan cautious = node.plan(operation, careful);
   EXPECT_EQ(cautious.units[0].share, 1);
   EXPECT_NE(cautious.reason.find("less than the 3.0 %"), std::string::npos) << cautious.reason;
   Request eager;
