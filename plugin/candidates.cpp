@@ -5,14 +5,15 @@
 #include <set>
 
 #include "adapt/adapt.hpp"
+#include "balance.hpp"
 #include "schedule/copies.hpp"
 
 namespace poas::detail {
 namespace {
 
-constexpr int rounds = 3;  // of optimize and simulate, until both agree within `close_enough`
-constexpr double close_enough = 1.01;
-constexpr int exclusions = 2;     // of units that mislead the affine problem
+constexpr int patience = 2;  // rounds of simulating and balancing without a gain
+// Or until both agree within this.
+constexpr double close_enough = 1.005;
 constexpr std::size_t tries = 2;  // devices that are simulated alone
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -171,91 +172,39 @@ void note(Relaxation& relaxation, const Split& split) {
   if (!relaxation.solved()) relaxation = one;
 }
 
-// How busy the affine problem must believe the units to be, so that it agrees with the simulation.
-class Correction {
- public:
-  explicit Correction(const Problem& problem) : problem_(&problem), busy_(problem.machine.units.size()) {
-    for (std::size_t u = 0; u < busy_.size(); ++u) busy_[u] = problem.busy(u);
-  }
-
-  // Times before now are not accepted, so all units are moved by the same time, which changes no choice.
-  State state() const {
-    State state{busy_};
-    for (Seconds& busy : state.busy) busy += shift();
-    return state;
-  }
-
-  // The unit that turned out slowest beside what was believed of it, -1: none did.
-  int most_misjudged() const {
-    int worst = -1;
-    for (std::size_t u = 0; u < busy_.size(); ++u)
-      if (excess(u) > (worst < 0 ? 0 : excess(index(worst)))) worst = static_cast<int>(u);
-    return worst;
-  }
-
-  // When the solver believed that its split would end, of which it only knows the shifted time.
-  Seconds believed(const Split& split) const { return split.makespan - shift(); }
-
-  // The solver believed that all units would end with the makespan.
-  void learn(const Split& split, const Candidate& simulated) {
-    const Seconds end = believed(split);
-    for (std::size_t u = 0; u < busy_.size(); ++u)
-      if (simulated.finish[u] > 0) busy_[u] += simulated.finish[u] - end;
-  }
-
- private:
-  Seconds excess(std::size_t u) const { return busy_[u] - problem_->busy(u); }
-  Seconds shift() const { return std::max(0.0, -*std::min_element(busy_.begin(), busy_.end())); }
-
-  const Problem* problem_;
-  std::vector<Seconds> busy_;
-};
-
-// Rounds of optimize, adapt, schedule and simulate.
-Candidate refine(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation,
-                 Correction& correction) {
-  const bool always = problem.request.split == SplitMode::always;
-  Request request = problem.request;
-  Candidate best;
-  PartitionPlan last;
-  for (int round = 0; round < rounds; ++round) {
-    Split split =
-        optimize(problem.operation, problem.machine, problem.costs, correction.state(), request, dim);
-    split.dim = dim;
-    if (round == 0) note(relaxation, split);
-    const bool solved = has_shares(split);
-    if (!solved && always) split = equal_split(problem, dim);
-    if (!solved && !always) break;
-    PartitionPlan partition = always ? forced_partition(problem, split)
-                                     : adapt(problem.operation, problem.machine, problem.costs, split);
-    if (partition.parts.empty() || partition.parts == last.parts) break;
-    Candidate candidate = run(problem, partition, memory);
-    last = std::move(partition);
-    if (!candidate.valid) break;
-    const bool agreed = candidate.makespan <= close_enough * correction.believed(split);
-    if (solved) correction.learn(split, candidate);
-    request.solver = "enumerate";
-    if (units_in(last) > 1 && better(candidate, best)) best = std::move(candidate);
-    if (!solved || agreed) break;
-  }
-  return best;
-}
-
+// The solver's shares, then rounds of simulating and balancing: the solver sees straight lines and perfect
+// overlap, the balance sees the steps of the times and what the simulation said.
 Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation) {
-  Correction correction(problem);
-  Candidate best = refine(problem, dim, memory, relaxation, correction);
-  if (problem.request.split == SplitMode::always) return best;
-  // A unit can look good to the affine problem and spoil the rest: try without it.
-  CostTable costs = problem.costs;
-  Request request = problem.request;
-  request.solver = "enumerate";
-  Relaxation ignored;
-  for (int i = 0; i < exclusions && correction.most_misjudged() >= 0; ++i) {
-    costs.units[index(correction.most_misjudged())].implementation = -1;
-    const Problem fewer{problem.operation, problem.machine, costs, problem.state, request};
-    correction = Correction(fewer);
-    Candidate candidate = refine(fewer, dim, memory, ignored, correction);
-    if (better(candidate, best)) best = std::move(candidate);
+  const bool always = problem.request.split == SplitMode::always;
+  Split split = optimize(problem.operation, problem.machine, problem.costs, problem.state, problem.request, dim);
+  split.dim = dim;
+  note(relaxation, split);
+  if (!has_shares(split)) {
+    if (!always) return {};
+    split = equal_split(problem, dim);
+  }
+  if (always) return run(problem, forced_partition(problem, split), memory);
+  PartitionPlan partition = adapt(problem.operation, problem.machine, problem.costs, split);
+  Balance balance(problem, dim, memory);
+  Candidate best;
+  std::vector<PartitionPlan> seen;
+  int without_gain = 0;
+  while (without_gain < patience && !partition.parts.empty()) {
+    Candidate candidate = run(problem, partition, memory);
+    if (!candidate.valid) break;
+    const bool agreed = !seen.empty() && candidate.makespan <= close_enough * balance.expected();
+    balance.learn(partition, candidate);
+    seen.push_back(partition);
+    ++without_gain;
+    if (units_in(partition) > 1 && better(candidate, best)) {
+      best = std::move(candidate);
+      without_gain = 0;
+    }
+    if (agreed) break;
+    partition = balance.divide(partition);
+    const bool known = std::any_of(seen.begin(), seen.end(),
+                                   [&](const PartitionPlan& one) { return one.parts == partition.parts; });
+    if (known) break;
   }
   return best;
 }

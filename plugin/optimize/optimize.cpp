@@ -82,17 +82,6 @@ Box box_of(const Operation& operation, int dim, std::uint64_t items) {
 // Unlike std::max, keeps what is not a number, so that it is refused later.
 double at_least(double least, double value) { return value < least ? least : value; }
 
-// Straight line through the times of half of and of the whole dimension: what a share costs where
-// shares are worth having.  Staircases of small blocks are left to adapt and schedule.
-Line time_line(const TimeModel& model, const Operation& operation, int dim) {
-  const std::uint64_t whole = operation.dims[static_cast<std::size_t>(dim)].extent, half = whole / 2;
-  const Seconds at_whole = evaluate(model, operation, box_of(operation, dim, whole));
-  if (half == 0) return {0, at_whole / static_cast<double>(whole)};
-  const Seconds at_half = evaluate(model, operation, box_of(operation, dim, half));
-  const double slope = at_least(0, (at_whole - at_half) / static_cast<double>(whole - half));
-  return {at_least(model.fixed, at_whole - slope * static_cast<double>(whole)), slope};
-}
-
 // Seconds per item without fixed costs and without rounding up to tiles: no block does better.
 Seconds least_slope(TimeModel model, const Operation& operation, int dim) {
   model.fixed = 0;
@@ -100,6 +89,18 @@ Seconds least_slope(TimeModel model, const Operation& operation, int dim) {
   model.parallel = 1;
   return evaluate(model, operation, whole_box(operation)) /
          static_cast<double>(operation.dims[static_cast<std::size_t>(dim)].extent);
+}
+
+// Straight line through the times of half and of the whole dimension: what a share costs where shares are
+// worth having, never less per item than any block.  The steps of the times are left to what follows.
+Line time_line(const TimeModel& model, const Operation& operation, int dim) {
+  const std::uint64_t whole = operation.dims[static_cast<std::size_t>(dim)].extent, half = whole / 2;
+  const Seconds at_whole = evaluate(model, operation, box_of(operation, dim, whole));
+  if (half == 0) return {0, at_whole / static_cast<double>(whole)};
+  const Seconds at_half = evaluate(model, operation, box_of(operation, dim, half));
+  const double slope = at_least(least_slope(model, operation, dim),
+                                (at_whole - at_half) / static_cast<double>(whole - half));
+  return {at_least(model.fixed, at_whole - slope * static_cast<double>(whole)), slope};
 }
 
 double least_items(const Implementation& one, int dim, double items) {

@@ -1,21 +1,14 @@
 #include "schedule/grid.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 
 #include "schedule/copies.hpp"
+#include "schedule/estimate.hpp"
 
 namespace poas::detail {
 namespace {
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
-Box part_box(const Job& job) {
-  Box box = whole_box(job.operation);
-  box[index(job.dim)] = job.part.range;
-  return box;
-}
 
 // Blocks of one grid have few different shapes: each is evaluated once.
 class BlockTimer {
@@ -40,92 +33,27 @@ std::vector<Range> pieces(const Job& job, int dim, Range range, std::uint64_t co
              least_of(job.operation, job.cost, dim));
 }
 
-Seconds list_schedule(const std::vector<Block>& blocks, unsigned workers, Seconds task_overhead) {
-  std::priority_queue<Seconds, std::vector<Seconds>, std::greater<>> free(
-      std::greater<>(), std::vector<Seconds>(std::max(1u, workers), 0));
-  Seconds last = 0;
-  for (const Block& block : blocks) {
-    const Seconds end = free.top() + block.seconds + task_overhead;
-    free.pop();
-    free.push(end);
-    last = std::max(last, end);
-  }
-  return last;
-}
-
-// The grid with as many of `wanted` blocks as possible, cutting across only as far as that helps.
-Grid host_grid(const Job& job, int second, std::uint64_t wanted, Grain grain) {
+// About `wanted` blocks, cut across as often as ends earliest.
+Grid host_grid(const Job& job, int second, std::uint64_t wanted, Grain grain, unsigned workers,
+               const Machine& machine) {
   const std::uint64_t most_along = most_pieces(job, job.dim, grain);
   const std::uint64_t most_across = second < 0 ? 1 : most_pieces(job, second, grain);
-  Grid best{second, 1, 1, grain};
-  for (std::uint64_t across = 1; across <= std::min(most_across, wanted); ++across) {
-    const std::uint64_t along = std::min(most_along, wanted / across);
-    if (along * across > best.along * best.across) best = {second, along, across, grain};
-    if (20 * along * across >= 19 * wanted) break;
+  Grid best{-1, 1, 1, grain};
+  Seconds best_end = -1;
+  // All small numbers, then every eighth part more.
+  for (std::uint64_t across = 1; across <= std::min(most_across, wanted); across += 1 + across / 8) {
+    const Grid grid{across == 1 ? -1 : second, std::min(most_along, wanted / across), across, grain};
+    const Seconds end = host_estimate(job, grid, workers, machine);
+    if (best_end >= 0 && end >= best_end) continue;
+    best = grid;
+    best_end = end;
   }
-  if (best.across == 1) best.second = -1;
   return best;
-}
-
-// The machine as one device sees it when `links` devices share the host's links.
-Machine alone(const Machine& machine, int unit, unsigned links) {
-  const Unit& one = machine.units[index(unit)];
-  Machine sub;
-  sub.devices = {machine.devices[index(one.device)]};
-  sub.units = {one};
-  sub.units[0].device = 0;
-  sub.host_link_bytes_per_s = machine.host_link_bytes_per_s / std::max(1u, links);
-  sub.task_overhead = machine.task_overhead;
-  return sub;
 }
 
 struct Candidate {
   Grid grid;
-  std::vector<Block> blocks;
   Seconds bound = 0;
-};
-
-// No order of copies and blocks can be faster than this.
-class GridBound {
- public:
-  GridBound(const Job& job, const Machine& device) : job_(job), overhead_(device.task_overhead) {
-    const double host = device.host_link_bytes_per_s;
-    in_rate_ =
-        host > 0 ? std::min(device.devices[0].h2d_bytes_per_s, host) : device.devices[0].h2d_bytes_per_s;
-    out_rate_ =
-        host > 0 ? std::min(device.devices[0].d2h_bytes_per_s, host) : device.devices[0].d2h_bytes_per_s;
-    const Box box = part_box(job);
-    all_in_ = in_seconds(box);
-    all_out_ = out_seconds(box);
-    both_ = host > 0 ? (all_in_ * in_rate_ + all_out_ * out_rate_) / host : 0;
-  }
-
-  Seconds operator()(const std::vector<Block>& blocks) const {
-    Seconds compute = 0;
-    for (const Block& block : blocks) compute += block.seconds + overhead_;
-    const Seconds first = in_seconds(blocks.front().box), last = out_seconds(blocks.back().box);
-    return std::max({first + compute + last, all_in_ + blocks.back().seconds + last,
-                     first + blocks.front().seconds + all_out_, both_});
-  }
-
- private:
-  Seconds in_seconds(const Box& box) const {
-    Bytes sum = 0;
-    for (const Operand& operand : job_.operation.operands)
-      if (operand.access != Access::write) sum += bytes(operand, box);
-    return sum / in_rate_;
-  }
-
-  Seconds out_seconds(const Box& box) const {
-    Bytes sum = 0;
-    for (const Operand& operand : job_.operation.operands)
-      if (operand.access != Access::read) sum += bytes(operand, box);
-    return sum / out_rate_;
-  }
-
-  const Job& job_;
-  Seconds overhead_, all_in_ = 0, all_out_ = 0, both_ = 0;
-  double in_rate_ = 0, out_rate_ = 0;
 };
 
 std::vector<Grid> device_grids(const Job& job) {
@@ -219,39 +147,36 @@ Grid best_host_grid(const Job& job, unsigned workers, const Machine& machine) {
   Grid best;
   Seconds best_end = -1;
   const auto consider = [&](const Grid& grid) {
-    const auto blocks = blocks_of(job, grid);
-    const Seconds end = list_schedule(blocks, workers, machine.task_overhead) +
-                        machine.block_overhead * static_cast<double>(blocks.size());
+    const Seconds end = host_estimate(job, grid, workers, machine) +
+                        machine.block_overhead * static_cast<double>(grid.along * grid.across);
     if (best_end >= 0 && end >= best_end) return;
     best = grid;
     best_end = end;
   };
   for (std::uint64_t rounds = 1; rounds <= 4; ++rounds) {
-    const Grid grid = host_grid(job, second, rounds * workers, Grain::preferred);
+    const Grid grid = host_grid(job, second, rounds * workers, Grain::preferred, workers, machine);
     consider(grid);
     // Alignment gives way when it would leave cores idle.
-    if (4 * grid.along * grid.across < 3 * workers) consider(host_grid(job, second, workers, Grain::least));
+    if (4 * grid.along * grid.across < 3 * workers)
+      consider(host_grid(job, second, workers, Grain::least, workers, machine));
   }
   return best;
 }
 
 Grid best_device_grid(const Job& job, const Machine& machine, unsigned links) {
   const Machine device = alone(machine, job.part.unit, links);
-  const GridBound bound(job, device);
+  const DeviceEstimate bound(job, device);
   std::vector<Candidate> candidates;
-  for (const Grid& grid : device_grids(job)) {
-    candidates.push_back({grid, blocks_of(job, grid), 0});
-    candidates.back().bound = bound(candidates.back().blocks);
-  }
+  for (const Grid& grid : device_grids(job)) candidates.push_back({grid, bound(grid)});
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.bound < b.bound; });
   // Half a percent more is not worth another simulation.
   constexpr double enough = 0.995;
   Grid best = candidates.front().grid;
   Seconds best_end = -1;
-  for (Candidate& candidate : candidates) {
+  for (const Candidate& candidate : candidates) {
     if (best_end >= 0 && candidate.bound >= enough * best_end) break;
-    TaskList tasks{std::move(candidate.blocks)};
+    TaskList tasks{blocks_of(job, candidate.grid)};
     for (Block& block : tasks.blocks) block.unit = 0;
     if (!fits(job, device, tasks)) continue;
     const Seconds end = simulate(job.operation, device, {}, tasks).makespan +

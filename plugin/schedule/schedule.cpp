@@ -65,20 +65,41 @@ TaskList interleave(const std::vector<std::vector<Block>>& lists) {
 
 }  // namespace
 
-const Grid* GridMemory::find(const Job& job, const Machine& machine) const {
-  if (entries_.empty()) return nullptr;
-  const Seconds seconds = part_seconds(job);
+const GridMemory::Entry* GridMemory::nearest_entry(const Job& job, const Machine& machine) const {
   const double items = static_cast<double>(job.part.range.size());
-  for (const Entry& entry : entries_)
-    if (entry.dim == job.dim && close(entry.items, items, 0.2) && close(entry.seconds, seconds, 0.2) &&
-        alike(machine, entry.unit, job.part.unit))
-      return &entry.grid;
-  return nullptr;
+  const Entry* best = nullptr;
+  double least = 0;
+  for (const Entry& entry : entries_) {
+    if (entry.dim != job.dim || !alike(machine, entry.unit, job.part.unit)) continue;
+    const double distance = std::max(entry.items / items, items / entry.items);
+    if (best != nullptr && distance >= least) continue;
+    best = &entry;
+    least = distance;
+  }
+  return best;
+}
+
+const Grid* GridMemory::find(const Job& job, const Machine& machine) const {
+  const Entry* entry = nearest_entry(job, machine);
+  const bool close_enough = entry != nullptr &&
+                            close(entry->items, static_cast<double>(job.part.range.size()), 0.2) &&
+                            close(entry->seconds, part_seconds(job), 0.2);
+  return close_enough ? &entry->grid : nullptr;
+}
+
+const Grid* GridMemory::nearest(const Job& job, const Machine& machine) const {
+  const Entry* entry = nearest_entry(job, machine);
+  return entry != nullptr ? &entry->grid : nullptr;
 }
 
 void GridMemory::keep(const Job& job, const Grid& grid) {
   entries_.push_back(
       {job.part.unit, job.dim, static_cast<double>(job.part.range.size()), part_seconds(job), grid});
+}
+
+Seconds estimate_part(const Job& job, const Machine& machine, unsigned links, GridMemory& memory) {
+  const Grid* known = memory.nearest(job, machine);
+  return estimate(job, known != nullptr ? *known : grid_for(job, machine, links, memory), machine, links);
 }
 
 TaskList schedule(const Operation& operation, const Machine& machine, const CostTable& costs,

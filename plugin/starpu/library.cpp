@@ -77,7 +77,7 @@ POAS_EXPORT starpu_sched_policy* starpu_get_sched_lib_policy(const char* name) {
 
 POAS_EXPORT starpu_sched_policy** starpu_get_sched_lib_policies(void) {
   static starpu_sched_policy* policies[] = {poas::edge::policy_struct(), nullptr};
-  return policies;
+  return poas::edge::version_fits() ? policies : policies + 1;
 }
 
 int poas_conf_init(starpu_conf* conf) {

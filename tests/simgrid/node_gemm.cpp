@@ -3,6 +3,7 @@
 //   node_gemm --truth FILE --n N --shares 10,30,60 --grid 4x4
 //   node_gemm --truth FILE --n N --poas
 //   node_gemm --truth FILE --n N --plan
+//   node_gemm --truth FILE --n N --planning
 // Prints one line of JSON.
 #include <starpu.h>
 
@@ -27,7 +28,7 @@ struct Options {
   Shape shape;
   double spread = 0.03;
   unsigned runs = 1;
-  bool poas = false, plan = false;
+  bool poas = false, plan = false, planning = false;
 };
 
 void parse(int argc, char** argv, Options& options) {
@@ -50,8 +51,9 @@ void parse(int argc, char** argv, Options& options) {
   how->add_option("--shares", options.shares, "a split by hand: shares of the CPU and of each device")
       ->delimiter(',');
   how->add_flag("--poas", options.poas, "one task on whole matrices, split by poas");
-  app.add_option("--models", options.models, "with --poas: file that keeps the models of the first run");
+  app.add_option("--models", options.models, "with --poas and --planning: file that keeps the models of the first run");
   how->add_flag("--plan", options.plan, "what poas would plan if it knew the truth");
+  how->add_flag("--planning", options.planning, "real time that poas needs to plan, cold and from its cache");
   how->require_option(1);
   app.parse(argc, argv);
   for (auto* extent : {&options.shape.m, &options.shape.n, &options.shape.k})
@@ -77,6 +79,7 @@ std::vector<Grid> grids_of(const Options& options) {
 
 nlohmann::json run_once(const Options& options) {
   if (options.poas) return gemm_node::run_poas(options.shape, options.models);
+  if (options.planning) return gemm_node::time_planning(options.shape, options.models);
   if (options.plan) return gemm_node::true_plan(options.shape);
   if (!options.policy.empty())
     return {{"makespan", gemm_node::run_policy(options.shape, grids_of(options).at(0))}};
@@ -108,9 +111,9 @@ void start(const Options& options) {
   conf.ncpus = static_cast<int>(node.cores);
   conf.ncuda = static_cast<int>(node.devices.size());
   conf.nopencl = 0;
-  const std::string policy = options.poas ? "poas" : options.policy.empty() ? "eager" : options.policy;
+  const std::string policy = options.poas || options.planning ? "poas" : options.policy.empty() ? "eager" : options.policy;
   conf.sched_policy_name = policy.c_str();
-  if (options.poas && poas_conf_init(&conf) != 0) throw std::runtime_error(poas_last_error());
+  if (policy == "poas" && poas_conf_init(&conf) != 0) throw std::runtime_error(poas_last_error());
   if (const int code = starpu_init(&conf); code != 0)
     throw std::runtime_error("StarPU does not start, code " + std::to_string(code));
   if (!options.plan) check_policy(policy);  // a plan runs nothing

@@ -1,7 +1,10 @@
 #include <starpu.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "poas/divisible.hpp"
 #include "poas/runtime.hpp"
@@ -83,7 +86,35 @@ double run_whole(const Shape& shape) {
   return seconds;
 }
 
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+// Seconds of real time, not of the simulation's.
+double plan_seconds(starpu_task* task) {
+  const auto begin = std::chrono::steady_clock::now();
+  poas::plan_task(task);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 }  // namespace
+
+nlohmann::json time_planning(const Shape& shape, const std::string& models_file) {
+  declare_divisible();
+  const poas::Models models = models_of(models_file);
+  Matrices matrices(shape);
+  starpu_task* task = matrices.task({0, shape.m}, {0, shape.n}, -1);
+  std::vector<double> cold, cached;
+  for (int i = 0; i < 21; ++i) {
+    poas::use_models(models);  // forgets all plans
+    cold.push_back(plan_seconds(task));
+    for (int j = 0; j < 10; ++j) cached.push_back(plan_seconds(task));
+  }
+  task->destroy = 0;
+  starpu_task_destroy(task);
+  return {{"cold", median(cold)}, {"cached", median(cached)}};
+}
 
 nlohmann::json run_poas(const Shape& shape, const std::string& models_file) {
   declare_divisible();

@@ -31,6 +31,9 @@ double run_shares(const Shape& shape, const std::vector<double>& shares, const s
 // if one is named, and taken from there if it exists: so one process can calibrate and the next compute.
 nlohmann::json run_poas(const Shape& shape, const std::string& models_file);
 
+// Real seconds that poas needs to plan the product, cold and from its cache; medians.
+nlohmann::json time_planning(const Shape& shape, const std::string& models_file);
+
 // What poas would plan with the truth as its models: nothing is run.
 nlohmann::json true_plan(const Shape& shape);
 

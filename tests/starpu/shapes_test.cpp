@@ -1,4 +1,6 @@
 // Random shapes on mixed owners, and one that is large enough to matter.
+#include <unistd.h>
+
 #include <random>
 
 #include "support.hpp"
@@ -52,6 +54,24 @@ TEST(Shapes, AlwaysSplitsSmallProductsToo) {
   Runtime runtime;
   Product<float> product({48, 64, 16, 'N', 'T', 1, 1});
   ASSERT_EQ(product.submit(), 0);
+  product.unregister();
+  EXPECT_TRUE(product.right());
+  const auto records = runtime.records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_TRUE(is_split(records[0]));
+}
+
+std::uint64_t free_memory() {
+  return static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// A has more bytes than 32 bits count.
+TEST(Shapes, OperandOfOver4GiB) {
+  if (free_memory() < std::uint64_t{12} << 30) GTEST_SKIP() << "skipped: needs 12 GiB of free memory";
+  Runtime runtime;
+  Product<float> product({16400, 8, 65600, 'N', 'N', 1, 0});
+  ASSERT_GT(product.a.size() * sizeof(float), std::uint64_t{1} << 32);
+  ASSERT_EQ(product.submit(), 0) << poas_last_error();
   product.unregister();
   EXPECT_TRUE(product.right());
   const auto records = runtime.records();

@@ -1,0 +1,135 @@
+#include "schedule/estimate.hpp"
+
+#include <algorithm>
+
+namespace poas::detail {
+namespace {
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+PieceSizes sizes_along(const Job& job, int dim, std::uint64_t items, std::uint64_t count, Grain grain) {
+  return piece_sizes(items, count, grain_of(job.operation, job.cost, dim, grain),
+                     least_of(job.operation, job.cost, dim));
+}
+
+struct Sizes {
+  PieceSizes along, across;
+};
+
+Sizes sizes_of(const Job& job, const Grid& grid, const Box& box) {
+  Sizes sizes;
+  sizes.along = sizes_along(job, job.dim, box[index(job.dim)].size(), grid.along, grid.grain);
+  sizes.across = piece_sizes(1, 1, 1, 1);
+  if (grid.second >= 0)
+    sizes.across = sizes_along(job, grid.second, box[index(grid.second)].size(), grid.across, grid.grain);
+  return sizes;
+}
+
+Box block_box(const Job& job, const Grid& grid, Box box, std::uint64_t along, std::uint64_t across) {
+  box[index(job.dim)] = {0, along};
+  if (grid.second >= 0) box[index(grid.second)] = {0, across};
+  return box;
+}
+
+}  // namespace
+
+PieceSizes piece_sizes(std::uint64_t items, std::uint64_t count, std::uint64_t grain, std::uint64_t least) {
+  const std::uint64_t smallest = (std::max(grain, least) + grain - 1) / grain * grain;
+  const std::uint64_t pieces = std::clamp<std::uint64_t>(items / smallest, 1, std::max<std::uint64_t>(1, count));
+  const std::uint64_t grains = items / grain, larger = grains % pieces;
+  const std::uint64_t small = grains / pieces * grain, large = small + (larger > 0 ? grain : 0);
+  const std::uint64_t others = larger > 0 ? pieces - larger : pieces - 1;
+  PieceSizes sizes;
+  const auto add = [&sizes](std::uint64_t size, std::uint64_t number) {
+    if (number > 0) sizes.pieces[sizes.count++] = {size, number};
+  };
+  add(small, others);
+  add(large, larger > 0 ? larger - 1 : 0);
+  add(large + items % grain, 1);
+  return sizes;
+}
+
+Box part_box(const Job& job) {
+  Box box = whole_box(job.operation);
+  box[index(job.dim)] = job.part.range;
+  return box;
+}
+
+Machine alone(const Machine& machine, int unit, unsigned links) {
+  const Unit& one = machine.units[index(unit)];
+  Machine sub;
+  sub.devices = {machine.devices[index(one.device)]};
+  sub.units = {one};
+  sub.units[0].device = 0;
+  sub.host_link_bytes_per_s = machine.host_link_bytes_per_s / std::max(1u, links);
+  sub.task_overhead = machine.task_overhead;
+  return sub;
+}
+
+DeviceEstimate::DeviceEstimate(const Job& job, const Machine& device)
+    : job_(job), box_(part_box(job)), overhead_(device.task_overhead) {
+  const double host = device.host_link_bytes_per_s;
+  const auto rate = [host](double own) { return host > 0 ? std::min(own, host) : own; };
+  in_rate_ = rate(device.devices[0].h2d_bytes_per_s);
+  out_rate_ = rate(device.devices[0].d2h_bytes_per_s);
+  all_in_ = in_seconds(box_);
+  all_out_ = out_seconds(box_);
+  both_ = host > 0 ? (all_in_ * in_rate_ + all_out_ * out_rate_) / host : 0;
+}
+
+Seconds DeviceEstimate::operator()(const Grid& grid) const {
+  const Sizes sizes = sizes_of(job_, grid, box_);
+  const auto box = [&](const Pieces& along, const Pieces& across) {
+    return block_box(job_, grid, box_, along.size, across.size);
+  };
+  const auto seconds = [&](const Box& block) { return evaluate(job_.cost.model, job_.operation, block) + overhead_; };
+  Seconds compute = 0;
+  for (const Pieces& along : sizes.along)
+    for (const Pieces& across : sizes.across)
+      compute += seconds(box(along, across)) * static_cast<double>(along.count * across.count);
+  const Box first = box(sizes.along.front(), sizes.across.front());
+  const Box last = box(sizes.along.back(), sizes.across.back());
+  const Seconds in = in_seconds(first), out = out_seconds(last);
+  return std::max({in + compute + out, all_in_ + seconds(last) + out, in + seconds(first) + all_out_, both_});
+}
+
+Seconds DeviceEstimate::in_seconds(const Box& box) const {
+  Bytes sum = 0;
+  for (const Operand& operand : job_.operation.operands)
+    if (operand.access != Access::write) sum += bytes(operand, box);
+  return sum / in_rate_;
+}
+
+Seconds DeviceEstimate::out_seconds(const Box& box) const {
+  Bytes sum = 0;
+  for (const Operand& operand : job_.operation.operands)
+    if (operand.access != Access::read) sum += bytes(operand, box);
+  return sum / out_rate_;
+}
+
+Seconds host_estimate(const Job& job, const Grid& grid, unsigned workers, const Machine& machine) {
+  const Box box = part_box(job);
+  const Sizes sizes = sizes_of(job, grid, box);
+  const auto largest = [](const PieceSizes& pieces) {
+    std::uint64_t most = 0;
+    for (const Pieces& one : pieces) most = std::max(most, one.size);
+    return most;
+  };
+  const auto count = [](const PieceSizes& pieces) {
+    std::uint64_t sum = 0;
+    for (const Pieces& one : pieces) sum += one.count;
+    return sum;
+  };
+  const std::uint64_t blocks = count(sizes.along) * count(sizes.across), cores = std::max(1u, workers);
+  const Box block = block_box(job, grid, box, largest(sizes.along), largest(sizes.across));
+  const Seconds turn = evaluate(job.cost.model, job.operation, block) + machine.task_overhead;
+  return turn * static_cast<double>((blocks + cores - 1) / cores);
+}
+
+Seconds estimate(const Job& job, const Grid& grid, const Machine& machine, unsigned links) {
+  const Unit& unit = machine.units[index(job.part.unit)];
+  if (unit.device < 0) return host_estimate(job, grid, unit.workers, machine);
+  return DeviceEstimate(job, alone(machine, job.part.unit, links))(grid);
+}
+
+}  // namespace poas::detail
