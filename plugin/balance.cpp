@@ -1,7 +1,7 @@
 #include "balance.hpp"
 
 #include <algorithm>
-#include <set>
+#include <vector>
 
 #include "adapt/adapt.hpp"
 
@@ -38,18 +38,17 @@ Seconds Balance::finish(std::size_t unit, std::uint64_t items) {
                                   [items](const auto& pair) { return pair.first == items; });
   if (found != entry.known.end()) return entry.offset + found->second;
   const Job job{problem_.operation, problem_.costs.units[unit], dim_, {static_cast<int>(unit), {0, items}}};
-  entry.known.emplace_back(items, estimate_part(job, problem_.machine, links_, memory_));
+  entry.known.emplace_back(items, estimate_part(job, problem_.machine, entry.link_share, memory_));
   return entry.offset + entry.known.back().second;
 }
 
 void Balance::learn(const PartitionPlan& partition, const Candidate& simulated) {
-  std::set<int> devices;
-  for (const Part& part : partition.parts) devices.insert(problem_.machine.units[index(part.unit)].device);
-  devices.erase(-1);
-  const auto links = static_cast<unsigned>(devices.size());
-  if (links != links_)
-    for (Entry& entry : entries_) entry.known.clear();
-  links_ = links;
+  const std::vector<double> links = link_shares(problem_.machine, partition);
+  for (std::size_t u = 0; u < entries_.size(); ++u) {
+    if (!on_device(static_cast<int>(u)) || entries_[u].link_share == links[index(problem_.machine.units[u].device)]) continue;
+    entries_[u].link_share = links[index(problem_.machine.units[u].device)];
+    entries_[u].known.clear();
+  }
   Seconds device_offset = 0;
   for (const Part& part : partition.parts) {
     Entry& entry = entries_[index(part.unit)];
@@ -96,47 +95,54 @@ std::uint64_t Balance::most_items(std::size_t unit, Seconds time) {
   return can * entry.grain;
 }
 
-// Gives every unit that moves what it can finish; false if that is not enough.  What is less than a grain
-// of all of them is left to the adapt stage.
-bool Balance::fill(Seconds time) {
-  std::uint64_t sum = 0, grain = extent_;
+std::uint64_t Balance::sum() const {
+  std::uint64_t sum = 0;
+  for (const Entry& entry : entries_) sum += entry.items;
+  return sum;
+}
+
+// The unit that would end first with so many items more, not a multiple of its grain.
+std::size_t Balance::taker(std::uint64_t missing) {
+  std::size_t best = entries_.size();
   for (std::size_t u = 0; u < entries_.size(); ++u) {
-    if (entries_[u].moves) entries_[u].items = most_items(u, time);
-    if (entries_[u].items > 0) grain = std::min(grain, entries_[u].grain);
-    sum += entries_[u].items;
+    const Entry& entry = entries_[u];
+    if (!entry.moves || entry.items == 0 || missing >= entry.grain) continue;
+    if (best == entries_.size() || finish(u, entry.items + missing) < finish(best, entries_[best].items + missing))
+      best = u;
   }
-  return sum + grain > extent_;
+  return best;
+}
+
+// Gives every unit that moves what it can finish; false if that is not enough, even if one of them takes what
+// is less than its grain.
+bool Balance::fill(Seconds time) {
+  for (std::size_t u = 0; u < entries_.size(); ++u)
+    if (entries_[u].moves) entries_[u].items = most_items(u, time);
+  if (sum() >= extent_) return true;
+  const std::uint64_t missing = extent_ - sum();
+  const std::size_t unit = taker(missing);
+  return unit < entries_.size() && finish(unit, entries_[unit].items + missing) <= time;
 }
 
 // Takes what is too much from the units that would end last, and from the one with the smallest grain where
 // all others would give more than that.
 void Balance::trim() {
-  for (std::uint64_t much = excess(); much > 0; much = excess()) {
+  while (sum() > extent_) {
+    const std::uint64_t excess = sum() - extent_;
     std::size_t last = entries_.size(), finest = entries_.size();
-    Seconds last_end = 0;
     for (std::size_t u = 0; u < entries_.size(); ++u) {
       const Entry& entry = entries_[u];
       if (!entry.moves || entry.items < entry.smallest + entry.grain) continue;
       if (finest == entries_.size() || entry.grain < entries_[finest].grain) finest = u;
-      if (entry.grain > much) continue;
-      const Seconds end = finish(u, entry.items);
-      if (last < entries_.size() && end <= last_end) continue;
-      last = u;
-      last_end = end;
+      if (entry.grain > excess) continue;
+      if (last == entries_.size() || finish(u, entry.items) > finish(last, entries_[last].items)) last = u;
     }
     if (last == entries_.size()) last = finest;
     if (last == entries_.size()) return;
     Entry& entry = entries_[last];
-    const std::uint64_t step = std::max(entry.grain, much / 4 / entry.grain * entry.grain);
+    const std::uint64_t step = std::max(entry.grain, excess / 4 / entry.grain * entry.grain);
     entry.items -= std::min(step, entry.items - entry.smallest);
   }
-}
-
-// By how much the items exceed the extent.
-std::uint64_t Balance::excess() const {
-  std::uint64_t sum = 0;
-  for (const Entry& entry : entries_) sum += entry.items;
-  return sum > extent_ ? sum - extent_ : 0;
 }
 
 PartitionPlan Balance::divide(const PartitionPlan& from) {
@@ -151,10 +157,16 @@ PartitionPlan Balance::divide(const PartitionPlan& from) {
   expected_ = enough;
   fill(enough);
   trim();
-  Split split;
-  split.dim = dim_;
-  for (const Entry& entry : entries_) split.share.push_back(static_cast<double>(entry.items));
-  return adapt(problem_.operation, problem_.machine, problem_.costs, split, Grain::preferred);
+  if (sum() < extent_) {
+    const std::uint64_t missing = extent_ - sum();
+    const std::size_t unit = taker(missing);
+    if (unit == entries_.size()) return {dim_, {}};
+    entries_[unit].items += missing;
+  }
+  std::vector<std::uint64_t> items;
+  for (const Entry& entry : entries_) items.push_back(entry.items);
+  if (sum() != extent_) return {dim_, {}};
+  return parts_of(problem_.machine, dim_, items);
 }
 
 }  // namespace poas::detail

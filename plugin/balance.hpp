@@ -17,7 +17,7 @@ class Balance {
 
   // The partition that ends first by estimate and offset, found by bisection over the time: each unit takes
   // all the items that it can finish.  Of the units of one device only the one with the largest part moves.
-  // Parts keep their alignment; empty parts if the extent cannot be tiled.
+  // Parts keep their alignment but one, which takes the rest; empty parts if the extent cannot be tiled.
   PartitionPlan divide(const PartitionPlan& from);
 
   // When the last unit of that partition should end.
@@ -28,6 +28,7 @@ class Balance {
     bool moves = false;             // takes items by the time, else keeps what it has
     std::uint64_t grain = 1, smallest = 1;
     Seconds offset = 0;
+    double link_share = 1;          // of a device
     std::uint64_t items = 0;
     std::vector<std::pair<std::uint64_t, Seconds>> known;
   };
@@ -36,15 +37,15 @@ class Balance {
   void start(const PartitionPlan& from);
   Seconds finish(std::size_t unit, std::uint64_t items);
   std::uint64_t most_items(std::size_t unit, Seconds time);
+  std::uint64_t sum() const;
+  std::size_t taker(std::uint64_t missing);
   bool fill(Seconds time);
-  std::uint64_t excess() const;
   void trim();
 
   const Problem& problem_;
   int dim_;
   GridMemory& memory_;
   std::uint64_t extent_;
-  unsigned links_ = 1;
   std::vector<Entry> entries_;
   Seconds expected_ = 0;
 };

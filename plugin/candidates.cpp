@@ -14,6 +14,7 @@ namespace {
 constexpr int patience = 2;  // rounds of simulating and balancing without a gain
 // Or until both agree within this.
 constexpr double close_enough = 1.005;
+constexpr std::size_t exclusions = 3;  // of units that mislead the solver
 constexpr std::size_t tries = 2;  // devices that are simulated alone
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -93,6 +94,7 @@ Candidate run(const Problem& problem, const PartitionPlan& partition, GridMemory
   Candidate candidate;
   candidate.split = true;
   candidate.dim = partition.dim;
+  candidate.parts = partition.parts;
   if (partition.parts.size() == 1) candidate.unit = partition.parts.front().unit;
   candidate.tasks = schedule(problem.operation, problem.machine, problem.costs, partition, memory);
   candidate.valid = !candidate.tasks.blocks.empty() && memory_suffices(problem, candidate.tasks);
@@ -172,19 +174,9 @@ void note(Relaxation& relaxation, const Split& split) {
   if (!relaxation.solved()) relaxation = one;
 }
 
-// The solver's shares, then rounds of simulating and balancing: the solver sees straight lines and perfect
-// overlap, the balance sees the steps of the times and what the simulation said.
-Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation) {
-  const bool always = problem.request.split == SplitMode::always;
-  Split split = optimize(problem.operation, problem.machine, problem.costs, problem.state, problem.request, dim);
-  split.dim = dim;
-  note(relaxation, split);
-  if (!has_shares(split)) {
-    if (!always) return {};
-    split = equal_split(problem, dim);
-  }
-  if (always) return run(problem, forced_partition(problem, split), memory);
-  PartitionPlan partition = adapt(problem.operation, problem.machine, problem.costs, split);
+// Rounds of simulating and balancing, until both agree or nothing is gained: the balance sees the steps of the
+// times and learns what the simulation says.
+Candidate settle(const Problem& problem, int dim, PartitionPlan partition, GridMemory& memory) {
   Balance balance(problem, dim, memory);
   Candidate best;
   std::vector<PartitionPlan> seen;
@@ -207,6 +199,54 @@ Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory
     if (known) break;
   }
   return best;
+}
+
+// The units of a candidate but the one with most to do, those with least first.
+std::vector<int> minor_units(const Candidate& candidate) {
+  std::vector<int> units;
+  for (std::size_t u = 0; u < candidate.finish.size(); ++u)
+    if (candidate.finish[u] > 0) units.push_back(static_cast<int>(u));
+  std::stable_sort(units.begin(), units.end(),
+                   [&](int a, int b) { return candidate.compute[index(a)] < candidate.compute[index(b)]; });
+  if (units.size() > 3) units.pop_back();
+  return units;
+}
+
+Candidate co_execution_along(const Problem& problem, int dim, GridMemory& memory, Relaxation& relaxation) {
+  const bool always = problem.request.split == SplitMode::always;
+  Split split = optimize(problem.operation, problem.machine, problem.costs, problem.state, problem.request, dim);
+  split.dim = dim;
+  note(relaxation, split);
+  if (!has_shares(split)) {
+    if (!always) return {};
+    split = equal_split(problem, dim);
+  }
+  if (always) return run(problem, forced_partition(problem, split), memory);
+  return settle(problem, dim, adapt(problem.operation, problem.machine, problem.costs, split), memory);
+}
+
+Split shares_of(const Problem& problem, const Candidate& candidate) {
+  Split split;
+  split.dim = candidate.dim;
+  split.share.assign(problem.machine.units.size(), 0);
+  for (const Part& part : candidate.parts) split.share[index(part.unit)] = static_cast<double>(part.range.size());
+  return split;
+}
+
+// The same without one unit or another, which can look good to the solver and spoil the rest.
+void try_without_one(const Problem& problem, GridMemory& memory, Candidate& best) {
+  std::vector<int> minor = minor_units(best);
+  if (minor.size() > exclusions) minor.resize(exclusions);
+  const Split shares = shares_of(problem, best);
+  for (const int unit : minor) {
+    CostTable costs = problem.costs;
+    costs.units[index(unit)].implementation = -1;
+    const Problem fewer{problem.operation, problem.machine, costs, problem.state, problem.request};
+    Split rest = shares;
+    rest.share[index(unit)] = 0;
+    Candidate candidate = settle(fewer, rest.dim, adapt(problem.operation, problem.machine, costs, rest), memory);
+    if (better(candidate, best)) best = std::move(candidate);
+  }
 }
 
 std::size_t units_of(const Candidate& candidate) {
@@ -279,6 +319,7 @@ Candidate best_co_execution(const Problem& problem, GridMemory& memory, Relaxati
     const bool fewer = always && units_of(candidate) < units_of(best);
     if (more || (!fewer && clearly_better(candidate, best))) best = std::move(candidate);
   }
+  if (!always) try_without_one(problem, memory, best);
   return best;
 }
 

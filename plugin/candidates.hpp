@@ -24,6 +24,7 @@ struct Candidate {
   bool valid = false, split = false;
   int unit = -1;  // the only unit, -1: several
   int dim = -1;
+  std::vector<Part> parts;      // of dim, empty when whole
   TaskList tasks;               // empty when whole
   std::vector<Seconds> finish;  // per unit, 0 if it takes no part
   std::vector<Seconds> compute;

@@ -1,6 +1,7 @@
 // The composition of the four stages: candidates are predicted, and one of them becomes the plan.
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include "candidates.hpp"
 #include "poas/error.hpp"
@@ -205,6 +206,27 @@ Plan plan_of(const Problem& problem, const Choice& choice) {
   return plan;
 }
 
+// Unit indices in the order of their names.
+std::vector<std::size_t> canonical_order(const Machine& machine) {
+  std::vector<std::size_t> order(machine.units.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return machine.units[a].name < machine.units[b].name; });
+  return order;
+}
+
+// The plan for units in `order`, told of the machine's own.
+Plan in_order_of_machine(Plan plan, const std::vector<std::size_t>& order) {
+  Plan result = plan;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    result.units[order[i]] = std::move(plan.units[i]);
+    result.costs.units[order[i]] = std::move(plan.costs.units[i]);
+  }
+  for (Block& block : result.tasks.blocks) block.unit = static_cast<int>(order[index(block.unit)]);
+  if (result.whole_unit >= 0) result.whole_unit = static_cast<int>(order[index(result.whole_unit)]);
+  return result;
+}
+
 }  // namespace
 
 Plan plan(const Operation& operation, const Machine& machine, const Models& models, const State& state,
@@ -215,11 +237,19 @@ Plan plan(const Operation& operation, const Machine& machine, const Models& mode
     throw Error(Errc::invalid, "the state has " + std::to_string(state.busy.size()) +
                                    " units, the machine has " + std::to_string(machine.units.size()) +
                                    ": give one time per unit, or none");
-  const CostTable costs = predict(operation, machine, models, request);
-  const Problem problem{operation, machine, costs, state, request};
+  // Ties are broken by position: by name first, so that the order of units does not matter.
+  const std::vector<std::size_t> order = canonical_order(machine);
+  Machine ordered = machine;
+  State ordered_state = state;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    ordered.units[i] = machine.units[order[i]];
+    if (!state.busy.empty()) ordered_state.busy[i] = state.busy[order[i]];
+  }
+  const CostTable costs = predict(operation, ordered, models, request);
+  const Problem problem{operation, ordered, costs, ordered_state, request};
   Choice choice;
   consider_all(problem, choice);
-  return plan_of(problem, choice);
+  return in_order_of_machine(plan_of(problem, choice), order);
 }
 
 }  // namespace poas

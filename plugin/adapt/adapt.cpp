@@ -195,18 +195,22 @@ std::uint64_t least_of(const Operation& operation, const UnitCost& cost, int dim
   return std::clamp<std::uint64_t>(implementation.least[index(dim)], 1, extent);
 }
 
-PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs,
-                    const Split& split, Grain grain) {
-  PartitionPlan plan{split.dim, {}};
-  const std::vector<std::uint64_t> items = Tiling(operation, machine, costs, split, grain).run();
+PartitionPlan parts_of(const Machine& machine, int dim, const std::vector<std::uint64_t>& items) {
+  PartitionPlan plan{dim, {}};
   std::uint64_t begin = 0;
   for (const std::size_t u : order_of_parts(machine, items)) {
     if (items[u] == 0) continue;
     plan.parts.push_back({static_cast<int>(u), {begin, begin + items[u]}});
     begin += items[u];
   }
-  if (begin != operation.dims[index(split.dim)].extent) plan.parts.clear();
   return plan;
+}
+
+PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs,
+                    const Split& split, Grain grain) {
+  const std::vector<std::uint64_t> items = Tiling(operation, machine, costs, split, grain).run();
+  const bool tiled = std::accumulate(items.begin(), items.end(), std::uint64_t{0}) == operation.dims[index(split.dim)].extent;
+  return tiled ? parts_of(machine, split.dim, items) : PartitionPlan{split.dim, {}};
 }
 
 }  // namespace detail

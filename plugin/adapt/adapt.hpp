@@ -14,6 +14,10 @@ std::uint64_t grain_of(const Operation& operation, const UnitCost& cost, int dim
 // The least extent of a block along `dim`, at most the extent of the operation.
 std::uint64_t least_of(const Operation& operation, const UnitCost& cost, int dim);
 
+// One part for each unit with items, in the order in which parts follow each other: devices first, those with
+// most items before the others.
+PartitionPlan parts_of(const Machine& machine, int dim, const std::vector<std::uint64_t>& items);
+
 PartitionPlan adapt(const Operation& operation, const Machine& machine, const CostTable& costs,
                     const Split& split, Grain grain);
 

@@ -55,13 +55,13 @@ Box part_box(const Job& job) {
   return box;
 }
 
-Machine alone(const Machine& machine, int unit, unsigned links) {
+Machine alone(const Machine& machine, int unit, double link_share) {
   const Unit& one = machine.units[index(unit)];
   Machine sub;
   sub.devices = {machine.devices[index(one.device)]};
   sub.units = {one};
   sub.units[0].device = 0;
-  sub.host_link_bytes_per_s = machine.host_link_bytes_per_s / std::max(1u, links);
+  sub.host_link_bytes_per_s = machine.host_link_bytes_per_s * link_share;
   sub.task_overhead = machine.task_overhead;
   return sub;
 }
@@ -107,29 +107,41 @@ Seconds DeviceEstimate::out_seconds(const Box& box) const {
   return sum / out_rate_;
 }
 
-Seconds host_estimate(const Job& job, const Grid& grid, unsigned workers, const Machine& machine) {
-  const Box box = part_box(job);
-  const Sizes sizes = sizes_of(job, grid, box);
-  const auto largest = [](const PieceSizes& pieces) {
-    std::uint64_t most = 0;
-    for (const Pieces& one : pieces) most = std::max(most, one.size);
-    return most;
-  };
-  const auto count = [](const PieceSizes& pieces) {
-    std::uint64_t sum = 0;
-    for (const Pieces& one : pieces) sum += one.count;
-    return sum;
-  };
-  const std::uint64_t blocks = count(sizes.along) * count(sizes.across), cores = std::max(1u, workers);
-  const Box block = block_box(job, grid, box, largest(sizes.along), largest(sizes.across));
-  const Seconds turn = evaluate(job.cost.model, job.operation, block) + machine.task_overhead;
-  return turn * static_cast<double>((blocks + cores - 1) / cores);
+HostEstimate::HostEstimate(const Job& job, int second, Grain grain, unsigned workers, const Machine& machine)
+    : job_(job),
+      second_(second),
+      workers_(std::max(1u, workers)),
+      task_overhead_(machine.task_overhead),
+      block_overhead_(machine.block_overhead),
+      box_(part_box(job)),
+      along_(side_of(job.dim, grain)) {
+  if (second >= 0) across_ = side_of(second, grain);
 }
 
-Seconds estimate(const Job& job, const Grid& grid, const Machine& machine, unsigned links) {
+HostEstimate::Side HostEstimate::side_of(int dim, Grain grain) const {
+  const std::uint64_t items = box_[index(dim)].size();
+  Side side;
+  side.grain = grain_of(job_.operation, job_.cost, dim, grain);
+  side.grains = items / side.grain;
+  side.rest = items % side.grain;
+  side.most = most_pieces(job_, dim, grain);
+  return side;
+}
+
+Seconds HostEstimate::operator()(std::uint64_t along, std::uint64_t across) const {
+  Box largest = box_;
+  largest[index(job_.dim)] = {0, along_.largest(along)};
+  if (second_ >= 0) largest[index(second_)] = {0, across_.largest(across)};
+  const Seconds turn = evaluate(job_.cost.model, job_.operation, largest) + task_overhead_;
+  const std::uint64_t blocks = along * across, turns = (blocks + workers_ - 1) / workers_;
+  return turn * static_cast<double>(turns) + block_overhead_ * static_cast<double>(blocks);
+}
+
+Seconds estimate(const Job& job, const Grid& grid, const Machine& machine, double link_share) {
   const Unit& unit = machine.units[index(job.part.unit)];
-  if (unit.device < 0) return host_estimate(job, grid, unit.workers, machine);
-  return DeviceEstimate(job, alone(machine, job.part.unit, links))(grid);
+  if (unit.device >= 0) return DeviceEstimate(job, alone(machine, job.part.unit, link_share))(grid);
+  const HostEstimate host(job, grid.second, grid.grain, unit.workers, machine);
+  return host(std::min(grid.along, host.most_along()), std::min(grid.across, host.most_across()));
 }
 
 }  // namespace poas::detail

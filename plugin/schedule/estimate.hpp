@@ -28,8 +28,8 @@ PieceSizes piece_sizes(std::uint64_t items, std::uint64_t count, std::uint64_t g
 // The part with all its blocks: the whole of the other dimensions.
 Box part_box(const Job& job);
 
-// The machine as one device sees it when `links` devices share the host's links.
-Machine alone(const Machine& machine, int unit, unsigned links);
+// The machine as one device sees it that gets this share of the host's common link.
+Machine alone(const Machine& machine, int unit, double link_share);
 
 // On a device that alone() gave: no order of copies and blocks can be faster than this.
 class DeviceEstimate {
@@ -47,7 +47,29 @@ class DeviceEstimate {
   double in_rate_ = 0, out_rate_ = 0;
 };
 
-// On a host unit: its workers take turns, each turn as long as the largest block.
-Seconds host_estimate(const Job& job, const Grid& grid, unsigned workers, const Machine& machine);
+// On a host unit, cut along the job's dimension and across `second` (-1: not): its workers take turns, each as
+// long as the largest block.
+class HostEstimate {
+ public:
+  HostEstimate(const Job& job, int second, Grain grain, unsigned workers, const Machine& machine);
+  // At most most_pieces() of each.
+  Seconds operator()(std::uint64_t along, std::uint64_t across) const;
+  std::uint64_t most_along() const { return along_.most; }
+  std::uint64_t most_across() const { return across_.most; }
+
+ private:
+  struct Side {
+    std::uint64_t grains = 1, grain = 1, rest = 0, most = 1;
+    std::uint64_t largest(std::uint64_t pieces) const { return (grains + pieces - 1) / pieces * grain + rest; }
+  };
+  Side side_of(int dim, Grain grain) const;
+
+  const Job& job_;
+  int second_;
+  std::uint64_t workers_;
+  Seconds task_overhead_, block_overhead_;
+  Box box_;
+  Side along_, across_;
+};
 
 }  // namespace poas::detail

@@ -33,20 +33,20 @@ std::vector<Range> pieces(const Job& job, int dim, Range range, std::uint64_t co
              least_of(job.operation, job.cost, dim));
 }
 
-// About `wanted` blocks, cut across as often as ends earliest.
-Grid host_grid(const Job& job, int second, std::uint64_t wanted, Grain grain, unsigned workers,
-               const Machine& machine) {
-  const std::uint64_t most_along = most_pieces(job, job.dim, grain);
-  const std::uint64_t most_across = second < 0 ? 1 : most_pieces(job, second, grain);
-  Grid best{-1, 1, 1, grain};
-  Seconds best_end = -1;
-  // All small numbers, then every eighth part more.
-  for (std::uint64_t across = 1; across <= std::min(most_across, wanted); across += 1 + across / 8) {
-    const Grid grid{across == 1 ? -1 : second, std::min(most_along, wanted / across), across, grain};
-    const Seconds end = host_estimate(job, grid, workers, machine);
-    if (best_end >= 0 && end >= best_end) continue;
-    best = grid;
-    best_end = end;
+struct Timed {
+  Grid grid;
+  Seconds end = -1;
+};
+
+// About `wanted` blocks, cut across as often as ends earliest: all small numbers are tried, then every
+// eighth part more.
+Timed host_grid(const HostEstimate& estimate, int second, std::uint64_t wanted, Grain grain) {
+  Timed best;
+  for (std::uint64_t across = 1; across <= std::min(estimate.most_across(), wanted); across += 1 + across / 8) {
+    const std::uint64_t along = std::min(estimate.most_along(), wanted / across);
+    const Seconds end = estimate(along, across);
+    if (best.end >= 0 && end >= best.end) continue;
+    best = {{across == 1 ? -1 : second, along, across, grain}, end};
   }
   return best;
 }
@@ -144,27 +144,23 @@ std::vector<int> second_dims(const Operation& operation, int dim) {
 Grid best_host_grid(const Job& job, unsigned workers, const Machine& machine) {
   const std::vector<int> seconds = second_dims(job.operation, job.dim);
   const int second = seconds.empty() ? -1 : seconds.front();
-  Grid best;
-  Seconds best_end = -1;
-  const auto consider = [&](const Grid& grid) {
-    const Seconds end = host_estimate(job, grid, workers, machine) +
-                        machine.block_overhead * static_cast<double>(grid.along * grid.across);
-    if (best_end >= 0 && end >= best_end) return;
-    best = grid;
-    best_end = end;
+  Timed best;
+  const auto consider = [&best](const Timed& one) {
+    if (best.end < 0 || one.end < best.end) best = one;
   };
-  for (std::uint64_t rounds = 1; rounds <= 4; ++rounds) {
-    const Grid grid = host_grid(job, second, rounds * workers, Grain::preferred, workers, machine);
-    consider(grid);
-    // Alignment gives way when it would leave cores idle.
-    if (4 * grid.along * grid.across < 3 * workers)
-      consider(host_grid(job, second, workers, Grain::least, workers, machine));
+  const HostEstimate estimate(job, second, Grain::preferred, workers, machine);
+  for (std::uint64_t turns = 1; turns <= 4; ++turns)
+    consider(host_grid(estimate, second, turns * workers, Grain::preferred));
+  // Alignment gives way when it would leave cores idle.
+  if (4 * best.grid.along * best.grid.across < 3 * workers) {
+    const HostEstimate unaligned(job, second, Grain::least, workers, machine);
+    consider(host_grid(unaligned, second, workers, Grain::least));
   }
-  return best;
+  return best.grid;
 }
 
-Grid best_device_grid(const Job& job, const Machine& machine, unsigned links) {
-  const Machine device = alone(machine, job.part.unit, links);
+Grid best_device_grid(const Job& job, const Machine& machine, double link_share) {
+  const Machine device = alone(machine, job.part.unit, link_share);
   const DeviceEstimate bound(job, device);
   std::vector<Candidate> candidates;
   for (const Grid& grid : device_grids(job)) candidates.push_back({grid, bound(grid)});

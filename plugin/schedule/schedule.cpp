@@ -1,7 +1,6 @@
 // Parts become blocks: a grid for each unit, then one list in which the units take turns.
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "schedule/grid.hpp"
 
@@ -32,19 +31,12 @@ Seconds part_seconds(const Job& job) {
   return evaluate(job.cost.model, job.operation, box);
 }
 
-unsigned active_devices(const Machine& machine, const PartitionPlan& partition) {
-  std::set<int> devices;
-  for (const Part& part : partition.parts) devices.insert(machine.units[index(part.unit)].device);
-  devices.erase(-1);
-  return static_cast<unsigned>(devices.size());
-}
-
-Grid grid_for(const Job& job, const Machine& machine, unsigned links, GridMemory& memory) {
+Grid grid_for(const Job& job, const Machine& machine, double link_share, GridMemory& memory) {
   const Unit& unit = machine.units[index(job.part.unit)];
   if (unit.device < 0) return best_host_grid(job, unit.workers, machine);
-  if (const Grid* known = memory.find(job, machine)) return *known;
-  const Grid grid = best_device_grid(job, machine, links);
-  memory.keep(job, grid);
+  if (const Grid* known = memory.find(job, machine, link_share)) return *known;
+  const Grid grid = best_device_grid(job, machine, link_share);
+  memory.keep(job, grid, link_share);
   return grid;
 }
 
@@ -65,13 +57,28 @@ TaskList interleave(const std::vector<std::vector<Block>>& lists) {
 
 }  // namespace
 
-const GridMemory::Entry* GridMemory::nearest_entry(const Job& job, const Machine& machine) const {
+std::vector<double> link_shares(const Machine& machine, const PartitionPlan& partition) {
+  std::vector<double> shares(machine.devices.size(), 0);
+  double sum = 0;
+  for (const Part& part : partition.parts) {
+    const int device = machine.units[index(part.unit)].device;
+    if (device < 0) continue;
+    shares[index(device)] += static_cast<double>(part.range.size());
+    sum += static_cast<double>(part.range.size());
+  }
+  const auto active = static_cast<double>(std::count_if(shares.begin(), shares.end(), [](double own) { return own > 0; }));
+  for (double& share : shares) share = sum > 0 ? std::max(share / sum, 1 / active) : 1;
+  return shares;
+}
+
+const GridMemory::Entry* GridMemory::nearest_entry(const Job& job, const Machine& machine, double link_share) const {
   const double items = static_cast<double>(job.part.range.size());
+  const auto ratio = [](double a, double b) { return std::max(a / b, b / a); };
   const Entry* best = nullptr;
   double least = 0;
   for (const Entry& entry : entries_) {
     if (entry.dim != job.dim || !alike(machine, entry.unit, job.part.unit)) continue;
-    const double distance = std::max(entry.items / items, items / entry.items);
+    const double distance = ratio(entry.items, items) * ratio(entry.link_share, link_share);
     if (best != nullptr && distance >= least) continue;
     best = &entry;
     least = distance;
@@ -79,36 +86,37 @@ const GridMemory::Entry* GridMemory::nearest_entry(const Job& job, const Machine
   return best;
 }
 
-const Grid* GridMemory::find(const Job& job, const Machine& machine) const {
-  const Entry* entry = nearest_entry(job, machine);
+const Grid* GridMemory::find(const Job& job, const Machine& machine, double link_share) const {
+  const Entry* entry = nearest_entry(job, machine, link_share);
   const bool close_enough = entry != nullptr &&
                             close(entry->items, static_cast<double>(job.part.range.size()), 0.2) &&
-                            close(entry->seconds, part_seconds(job), 0.2);
+                            close(entry->seconds, part_seconds(job), 0.2) && close(entry->link_share, link_share, 0.2);
   return close_enough ? &entry->grid : nullptr;
 }
 
-const Grid* GridMemory::nearest(const Job& job, const Machine& machine) const {
-  const Entry* entry = nearest_entry(job, machine);
+const Grid* GridMemory::nearest(const Job& job, const Machine& machine, double link_share) const {
+  const Entry* entry = nearest_entry(job, machine, link_share);
   return entry != nullptr ? &entry->grid : nullptr;
 }
 
-void GridMemory::keep(const Job& job, const Grid& grid) {
-  entries_.push_back(
-      {job.part.unit, job.dim, static_cast<double>(job.part.range.size()), part_seconds(job), grid});
+void GridMemory::keep(const Job& job, const Grid& grid, double link_share) {
+  entries_.push_back({job.part.unit, job.dim, static_cast<double>(job.part.range.size()), link_share,
+                      part_seconds(job), grid});
 }
 
-Seconds estimate_part(const Job& job, const Machine& machine, unsigned links, GridMemory& memory) {
-  const Grid* known = memory.nearest(job, machine);
-  return estimate(job, known != nullptr ? *known : grid_for(job, machine, links, memory), machine, links);
+Seconds estimate_part(const Job& job, const Machine& machine, double link_share, GridMemory& memory) {
+  const Grid* known = memory.nearest(job, machine, link_share);
+  return estimate(job, known != nullptr ? *known : grid_for(job, machine, link_share, memory), machine, link_share);
 }
 
 TaskList schedule(const Operation& operation, const Machine& machine, const CostTable& costs,
                   const PartitionPlan& partition, GridMemory& memory) {
-  const unsigned links = active_devices(machine, partition);
+  const std::vector<double> links = link_shares(machine, partition);
   std::vector<std::vector<Block>> lists;
   for (const Part& part : partition.parts) {
     const Job job{operation, costs.units[index(part.unit)], partition.dim, part};
-    lists.push_back(blocks_of(job, grid_for(job, machine, links, memory)));
+    const int device = machine.units[index(part.unit)].device;
+    lists.push_back(blocks_of(job, grid_for(job, machine, device < 0 ? 1 : links[index(device)], memory)));
   }
   return interleave(lists);
 }

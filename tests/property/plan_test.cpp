@@ -169,8 +169,7 @@ TEST(PlanLaws, NeverSlowerThanOneWorkerOfAnyUnit) {
   }
 }
 
-// Shares come from straight lines, but times of small blocks are staircases: a further unit can lead the
-// search to another local optimum.  That must stay rare and cheap.
+// The search is local: a further unit can lead it elsewhere.  That must stay rare and cheap.
 TEST(PlanLaws, AFurtherUnitHardlyEverCostsMoreThanTheLeastGain) {
   int compared = 0, worse = 0;
   for (int seed = 0; seed < cases / 2; ++seed) {
@@ -178,7 +177,6 @@ TEST(PlanLaws, AFurtherUnitHardlyEverCostsMoreThanTheLeastGain) {
     const Operation operation = make.operation();
     const Node node = make.node(make.integer(2, 5));
     Request request = quick();
-    request.least_gain = 0.03;
     const Plan all = node.plan(operation, request);
     for (std::size_t u = 0; u + 1 < node.machine.units.size(); ++u)
       request.units.push_back(node.machine.units[u].name);
@@ -186,7 +184,7 @@ TEST(PlanLaws, AFurtherUnitHardlyEverCostsMoreThanTheLeastGain) {
     if (fewer.whole_unit < 0 && !fewer.split) continue;
     ++compared;
     worse += all.makespan > fewer.makespan * (1 + request.least_gain) ? 1 : 0;
-    ASSERT_LE(all.makespan, fewer.makespan * 1.25) << words(operation, node, seed);
+    ASSERT_LE(all.makespan, fewer.makespan * 1.2) << words(operation, node, seed);
   }
   EXPECT_GT(compared, cases / 4);
   EXPECT_LE(worse, compared / 100);
@@ -200,8 +198,13 @@ TEST(PlanLaws, TheOrderOfUnitsDoesNotMatter) {
     Node turned = node;
     std::reverse(turned.machine.units.begin(), turned.machine.units.end());
     const Plan one = node.plan(operation, quick()), other = turned.plan(operation, quick());
-    // Ties are broken by position, so that rounding to grains may fall differently.
-    ASSERT_NEAR(one.makespan, other.makespan, 0.01 * one.makespan) << words(operation, node, seed);
+    ASSERT_DOUBLE_EQ(one.makespan, other.makespan) << words(operation, node, seed);
+    for (std::size_t u = 0; u < one.units.size(); ++u) {
+      const PlanUnit& here = one.units[u];
+      const PlanUnit& there = other.units[one.units.size() - 1 - u];
+      ASSERT_EQ(here.name, there.name);
+      ASSERT_DOUBLE_EQ(here.share, there.share) << words(operation, node, seed);
+    }
   }
 }
 
