@@ -40,10 +40,14 @@ const Guess& guess_of(UnitKind kind) {
 double padded_points(const Extents& tile, unsigned parallel, const Extents& extents, int ndims) {
   double points = 1, tiles = 1;
   for (int d = 0; d < ndims; ++d) {
-    const std::uint64_t side = std::max<std::uint64_t>(tile[d], 1);
+    const std::uint64_t side = tile[d];
+    if (side <= 1) {
+      points *= static_cast<double>(extents[d]);
+      continue;
+    }
     const auto count = static_cast<double>((extents[d] + side - 1) / side);
     points *= count * static_cast<double>(side);
-    if (side > 1) tiles *= count;
+    tiles *= count;
   }
   if (parallel <= 1 || tiles <= 0) return points;
   return points / tiles * std::ceil(tiles / parallel) * parallel;
@@ -55,8 +59,8 @@ Flops padded_work(const TimeModel& model, const Operation& operation, const Exte
 }
 
 Seconds evaluate(const TimeModel& model, const Operation& operation, const Box& box) {
-  return model.fixed + padded_work(model, operation, extents_of(box)) * model.seconds_per_flop +
-         bytes(operation, box) * model.seconds_per_byte;
+  const Seconds compute = model.fixed + padded_work(model, operation, extents_of(box)) * model.seconds_per_flop;
+  return model.seconds_per_byte == 0 ? compute : compute + bytes(operation, box) * model.seconds_per_byte;
 }
 
 TimeModel default_model(const Unit& unit, Type type, Precision precision) {

@@ -18,8 +18,8 @@ using detail::UnitTerms;
 
 // Part of a device's output that is still to come home when its last block ends.
 constexpr double last_panel = 1.0 / 8;
-// Far below what the time models know; proving more costs a solver several times as long.
-constexpr double enough_gap = 1e-5;
+// Below what the time models know; proving more costs a solver several times as long.
+constexpr double enough_gap = 1e-4;
 
 // Bytes of one operand for a block of w items of the dimension: fixed + slope w.
 Line bytes_line(const Operand& operand, int dim) {
