@@ -96,10 +96,13 @@ Context* context_of(unsigned sched_ctx) {
   return static_cast<Context*>(starpu_sched_ctx_get_policy_data(sched_ctx));
 }
 
-std::shared_ptr<const View> view_of(unsigned sched_ctx) {
+bool runs_poas(unsigned sched_ctx) {
   const starpu_sched_policy* policy = starpu_sched_ctx_get_sched_policy(sched_ctx);
-  if (policy && policy->policy_name && std::strcmp(policy->policy_name, "poas") == 0)
-    return context_of(sched_ctx)->view();
+  return policy && policy->policy_name && std::strcmp(policy->policy_name, "poas") == 0;
+}
+
+std::shared_ptr<const View> view_of(unsigned sched_ctx) {
+  if (runs_poas(sched_ctx)) return context_of(sched_ctx)->view();
   return std::make_shared<const View>(make_view(sched_ctx));
 }
 

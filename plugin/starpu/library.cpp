@@ -58,7 +58,8 @@ int submit_front(starpu_task* task) {
       return poas_report_error(decision.error, "%s refused: %s", codelet->divisible->name, decision.reason.c_str());
     case Outcome::nothing: make_noop(task); break;
     case Outcome::split: split(task, *codelet, decision.planned); break;
-    default: record_whole(codelet->divisible->name, decision); break;
+    default:  // under poas its hook decides and records again
+      if (!runs_poas(sched_ctx)) record_whole(codelet->divisible->name, decision);
   }
   return starpu_task_submit(task);
 }

@@ -88,28 +88,35 @@ void Planner::load_models_of_host() {
   }
 }
 
-void Planner::reload() {
-  std::lock_guard lock(mutex_);
+void Planner::read() {
   std::vector<std::string> faults;
   request_ = read_environment(faults);
   for (const std::string& fault : faults) log_once(fault + "; going on with the default");
   cache_.clear();
   if (!loaded_) load_models_of_host();
-  loaded_ = true;
+  loaded_ = read_ = true;
+}
+
+void Planner::reload() {
+  std::lock_guard lock(mutex_);
+  read();
 }
 
 std::shared_ptr<const Models> Planner::models() {
   std::lock_guard lock(mutex_);
+  if (!read_) read();
   return models_;
 }
 
 std::string Planner::model_file() {
   std::lock_guard lock(mutex_);
+  if (!read_) read();
   return file_;
 }
 
 Request Planner::request() {
   std::lock_guard lock(mutex_);
+  if (!read_) read();
   return request_;
 }
 

@@ -39,7 +39,8 @@ struct Planned {
 
 class Planner {
  public:
-  // Reads the environment and the model file again.  Wrong values: one error line, then defaults.
+  // Reads the environment again, and the model file if no models are known.  Wrong values: one error line,
+  // then defaults.  Without it, under another policy, both are read at the first use.
   void reload();
   std::shared_ptr<const Models> models();
   std::string model_file();
@@ -51,13 +52,14 @@ class Planner {
                                       std::shared_ptr<const View> view);
 
  private:
+  void read();
   void load_models_of_host();
 
   std::mutex mutex_;
   std::shared_ptr<const Models> models_ = std::make_shared<Models>();
   std::string file_;
   Request request_;
-  bool loaded_ = false;
+  bool loaded_ = false, read_ = false;   // models, environment
   std::unordered_map<PlanKey, std::shared_ptr<const Planned>, PlanKeyHash> cache_;
 };
 

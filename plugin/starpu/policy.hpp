@@ -67,6 +67,8 @@ struct Context {
 Context* context_of(unsigned sched_ctx);
 // The view of a context, whatever its policy.
 std::shared_ptr<const View> view_of(unsigned sched_ctx);
+// Whether poas is the policy of the context.
+bool runs_poas(unsigned sched_ctx);
 
 int push(Context& context, starpu_task* task);
 starpu_task* pop(Context& context, int worker);

@@ -336,6 +336,18 @@ TEST_P(FrontEnd, SplitsUnderEveryPolicy) {
   expect_last_split(runtime, 3);
 }
 
+// The environment counts under every policy, too.
+TEST_P(FrontEnd, ObeysTheEnvironmentUnderEveryPolicy) {
+  Runtime runtime(Environment{{"STARPU_SCHED", GetParam()}, {"POAS_SPLIT", "never"}});
+  Product<float> product(shape);
+  ASSERT_EQ(poas_task_submit(product.task()), 0) << poas_last_error();
+  product.unregister();
+  EXPECT_TRUE(product.right());
+  const auto records = runtime.records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_TRUE(is_whole(records[0], "switched off"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Policy, FrontEnd, testing::Values("poas", "dmda", "eager"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
