@@ -1,5 +1,6 @@
 // A GEMM as plain data, from the tables that describe the tasks.
 #include <cstdint>
+#include <initializer_list>
 
 #include "gemm_describe.hpp"
 #include "gemm_table.hpp"
