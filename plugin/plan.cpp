@@ -75,21 +75,36 @@ void compare_in_words(const Problem& problem, Choice& choice, const Candidate& s
   if (choice.best == &several)
     choice.reason = "co-execution saves " + percent(gain) + " of the " + time_in_words(single.makespan) +
                     " that " + name_of(problem, single.unit) + " alone needs";
+  else if (gain > problem.request.least_gain)
+    choice.reason += "; the other units would save " + percent(gain) + ", less than the models may err";
   else if (gain > 0)
     choice.reason += "; the other units would save " + percent(gain) + ", less than the " + needed;
   else
     choice.reason += "; with other units it would take " + time_in_words(several.makespan);
 }
 
-// Co-execution has a price that the model does not see, so it must win clearly.
+// The end of a candidate if every unit is as much slower as its model errs on average.
+Seconds careful_makespan(const Problem& problem, const Candidate& candidate) {
+  Seconds end = 0;
+  for (std::size_t u = 0; u < candidate.finish.size(); ++u)
+    end = std::max(end, candidate.finish[u] * (1 + problem.costs.units[u].model.relative_error));
+  return end;
+}
+
+// Co-execution has a price that the model does not see, so it must win clearly, also if the models err.
+bool pays(const Problem& problem, const Candidate& several, const Candidate& single) {
+  const double gain = 1 + problem.request.least_gain;
+  return several.valid && several.makespan * gain <= single.makespan &&
+         careful_makespan(problem, several) * gain <= careful_makespan(problem, single);
+}
+
 void choose(const Problem& problem, Choice& choice) {
   const bool single_wins =
       choice.single.valid && (!choice.whole.valid || choice.single.makespan < choice.whole.makespan);
   const Candidate& single = single_wins ? choice.single : choice.whole;
   const Candidate& several = choice.several;
   if (!single.valid && !several.valid) return;
-  const bool pays = several.valid && several.makespan * (1 + problem.request.least_gain) <= single.makespan;
-  choice.best = !single.valid || pays ? &several : &single;
+  choice.best = !single.valid || pays(problem, several, single) ? &several : &single;
   if (single.valid) return compare_in_words(problem, choice, single);
   choice.reason = "no unit can run it alone";
 }

@@ -55,6 +55,19 @@ TEST(Plan, SmallTasksStayWhole) {
   EXPECT_NE(plan.reason.find("small"), std::string::npos) << plan.reason;
 }
 
+TEST(Plan, CoExecutionMustGainMoreThanTheModelsErr) {
+  // The helper adds 5 %, if it is as fast as its model says.
+  Node node = test::node().host("main", 1, 100).host("helper", 1, 5);
+  const Operation operation = pure_work(100000);
+  TimeModel& helper = node.models.times.at({"helper", "pure", "cpu", Type::fp32});
+  helper.relative_error = 0.01;
+  EXPECT_EQ(node.plan(operation).units[1].blocks, 1u);
+  helper.relative_error = 0.1;
+  const Plan plan = node.plan(operation);
+  EXPECT_EQ(plan.units[1].blocks, 0u);
+  EXPECT_NE(plan.reason.find("less than the models may err"), std::string::npos) << plan.reason;
+}
+
 TEST(Plan, CoExecutionMustGainEnough) {
   // The second unit adds 2 %.
   const Node node = test::node().host("main", 1, 100).host("helper", 1, 2);
