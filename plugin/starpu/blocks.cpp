@@ -6,13 +6,21 @@
 #include "starpu/split.hpp"
 
 namespace poas::edge {
-BlockRun* block_of(const starpu_task* task) {
-  return task->callback_func == block_done ? static_cast<BlockRun*>(task->callback_arg) : nullptr;
-}
+namespace {
 
-void block_done(void* argument) {
+// Before StarPU tells those that depend on the block that it has ended: the last of them frees it.
+void block_ended(void* argument) {
   auto* block = static_cast<BlockRun*>(argument);
   if (block->end == 0) block->end = starpu_timing_now();  // no hook of ours under other policies
+}
+
+// Marks tasks that are blocks.  StarPU calls it when the block may be gone already.
+void block_mark(void*) {}
+
+}  // namespace
+
+BlockRun* block_of(const starpu_task* task) {
+  return task->callback_func == block_mark ? static_cast<BlockRun*>(task->callback_arg) : nullptr;
 }
 
 int block_can_execute(unsigned worker, starpu_task* task, unsigned nimpl) {
@@ -34,8 +42,10 @@ starpu_task* make_block_task(const Registered& codelet, BlockRun& block,
   static_assert(POAS_MAX_OPERANDS <= STARPU_NMAXBUFS);
   std::copy(handles.begin(), handles.end(), task->handles);
   std::copy(modes.begin(), modes.end(), task->modes);
-  task->callback_func = block_done;
+  task->callback_func = block_mark;
   task->callback_arg = &block;
+  task->epilogue_callback_func = block_ended;
+  task->epilogue_callback_arg = &block;
   block.task = task;
   return task;
 }

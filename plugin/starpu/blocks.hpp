@@ -32,10 +32,8 @@ struct BlockRun {
   std::vector<int> failed_units;
 };
 
-// The block of a task, nullptr if it is none of ours.
+// The block of a task, nullptr if it is none of ours.  Until the task has ended.
 BlockRun* block_of(const starpu_task* task);
-// Callback of every block task.
-void block_done(void* block);
 // can_execute of block codelets: only the planned unit and implementation.
 int block_can_execute(unsigned worker, starpu_task* task, unsigned nimpl);
 // A task, not submitted, that runs `block` of `codelet` on these handles.

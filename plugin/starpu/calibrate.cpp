@@ -234,7 +234,7 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
   View view = make_view(workers.data(), static_cast<unsigned>(workers.size()));
   const int profiling = starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
   measure_links(view);
-  Models models = current_models();
+  Models models = planner().models_as_stored();
   const auto targets = targets_of(*registered, view, options);
   if (targets.empty())
     throw Error(Errc::no_unit, "nothing can be measured: no unit of this node has an implementation of " +

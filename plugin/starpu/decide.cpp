@@ -107,6 +107,7 @@ Decision decide(starpu_task* task, const Registered& codelet, const std::shared_
     decision.reason = why;
     return decision;
   }
+  planner().learn(key.codelet->divisible->name, static_cast<Type>(key.operation.type));
   decision.planned = plan_of(task, key, view);
   if (!decision.reason.empty()) return decision;
   decision.reason = decision.planned->plan.reason;

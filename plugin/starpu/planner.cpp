@@ -54,6 +54,13 @@ std::string guessed_units(const Plan& plan) {
 
 }  // namespace
 
+ModelKey key_of(const Operation& operation, const Plan& plan, std::size_t unit) {
+  const int implementation = plan.costs.units[unit].implementation;
+  if (implementation < 0) return {};
+  return {plan.units[unit].name, operation.name,
+          operation.implementations[static_cast<std::size_t>(implementation)].name, operation.type};
+}
+
 bool PlanKey::operator==(const PlanKey& other) const {
   return codelet == other.codelet && view == other.view && modes == other.modes && always == other.always &&
          std::memcmp(&operation, &other.operation, sizeof operation) == 0;
@@ -80,7 +87,9 @@ void Planner::load_models_of_host() {
   try {
     if (auto found = load_models(file)) {
       found->version = models_->version + 1;
-      models_ = std::make_shared<Models>(std::move(*found));
+      stored_ = models_ = std::make_shared<Models>(std::move(*found));
+      learner_ = {};
+      factors_.clear();
       file_ = file.string();
     }
   } catch (const Error& error) {
@@ -108,6 +117,12 @@ std::shared_ptr<const Models> Planner::models() {
   return models_;
 }
 
+Models Planner::models_as_stored() {
+  std::lock_guard lock(mutex_);
+  if (!read_) read();
+  return *stored_;
+}
+
 std::string Planner::model_file() {
   std::lock_guard lock(mutex_);
   if (!read_) read();
@@ -124,10 +139,38 @@ void Planner::use(const Models& models, const std::string& file) {
   auto copy = std::make_shared<Models>(models);
   std::lock_guard lock(mutex_);
   copy->version = models_->version + 1;
-  models_ = std::move(copy);
+  stored_ = models_ = std::move(copy);
+  learner_ = {};
+  factors_.clear();
   file_ = file;
   loaded_ = true;
   cache_.clear();
+}
+
+void Planner::observe(const Observation& observation) {
+  auto* one = new Observed{observation, observed_.load(std::memory_order_relaxed)};
+  while (!observed_.compare_exchange_weak(one->next, one, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+void Planner::learn(const std::string& operation, Type type) {
+  std::vector<std::unique_ptr<Observed>> latest_first;
+  for (Observed* one = observed_.exchange(nullptr, std::memory_order_acquire); one != nullptr; one = one->next)
+    latest_first.emplace_back(one);
+  std::vector<std::string> partings;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto one = latest_first.rbegin(); one != latest_first.rend(); ++one) learner_.add((*one)->observation);
+    learner_.next_task(operation, type);
+    if (!learner_.moved()) return;
+    auto models = std::make_shared<Models>(learner_.corrected(*stored_));
+    models->version = models_->version + 1;
+    models_ = std::move(models);
+    factors_ = learner_.factors();
+    cache_.clear();
+    partings = learner_.partings();
+  }
+  for (const std::string& words : partings) log_once(words);
 }
 
 std::shared_ptr<const Planned> Planner::find(const PlanKey& key) {
@@ -138,8 +181,13 @@ std::shared_ptr<const Planned> Planner::find(const PlanKey& key) {
 
 std::shared_ptr<const Planned> Planner::make(const PlanKey& key, Operation operation,
                                              std::shared_ptr<const View> view) {
-  const auto models = this->models();
   Request request = this->request();
+  const auto models = this->models();
+  std::map<ModelKey, double> factors;
+  {
+    std::lock_guard lock(mutex_);
+    if (models == models_) factors = factors_;
+  }
   if (key.always) request.split = SplitMode::always;
   auto planned = std::make_shared<Planned>();
   // Wall time for the report only; nothing is decided by it, so simulated runs stay exact.
@@ -149,6 +197,10 @@ std::shared_ptr<const Planned> Planner::make(const PlanKey& key, Operation opera
   planned->whole = whole_times(operation, planned->plan.costs);
   planned->operation = std::move(operation);
   planned->view = std::move(view);
+  for (std::size_t u = 0; u < planned->plan.units.size(); ++u) {
+    const auto factor = factors.find(key_of(planned->operation, planned->plan, u));
+    planned->factors.push_back(factor == factors.end() ? 1 : factor->second);
+  }
   if (planned->plan.costs.guessed)
     log_once("the split of " + planned->operation.name + " is a guess: nobody measured it on " +
              guessed_units(planned->plan) + "; run `poas calibrate`");

@@ -1,11 +1,14 @@
 // The process-wide planner: models, request and a cache of plans.
 #pragma once
 
+#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "poas/learn.hpp"
 #include "poas/plan.hpp"
 #include "starpu/registry.hpp"
 #include "starpu/view.hpp"
@@ -35,6 +38,7 @@ struct Planned {
     unsigned nimpl = 0;
   };
   std::vector<Whole> whole;     // per unit; seconds 0: not usable
+  std::vector<double> factors;  // per unit: what learning had added to its model
 };
 
 class Planner {
@@ -42,11 +46,17 @@ class Planner {
   // Reads the environment again, and the model file if no models are known.  Wrong values: one error line,
   // then defaults.  Without it, under another policy, both are read at the first use.
   void reload();
+  // With what was learned since; and without.
   std::shared_ptr<const Models> models();
+  Models models_as_stored();
   std::string model_file();
   Request request();
   void use(const Models& models, const std::string& file);
   std::shared_ptr<const Planned> find(const PlanKey& key);
+  // From any thread, without a lock.
+  void observe(const Observation& observation);
+  // Learns what was observed; a task of that operation is about to be planned.
+  void learn(const std::string& operation, Type type);
   // Plans and caches.  Throws Error(invalid).
   std::shared_ptr<const Planned> make(const PlanKey& key, Operation operation,
                                       std::shared_ptr<const View> view);
@@ -55,13 +65,24 @@ class Planner {
   void read();
   void load_models_of_host();
 
+  struct Observed {
+    Observation observation;
+    Observed* next = nullptr;
+  };
+
   std::mutex mutex_;
-  std::shared_ptr<const Models> models_ = std::make_shared<Models>();
+  std::shared_ptr<const Models> stored_ = std::make_shared<Models>(), models_ = stored_;
+  Learner learner_;
+  std::map<ModelKey, double> factors_;        // in models_
+  std::atomic<Observed*> observed_{nullptr};  // the latest first
   std::string file_;
   Request request_;
   bool loaded_ = false, read_ = false;   // models, environment
   std::unordered_map<PlanKey, std::shared_ptr<const Planned>, PlanKeyHash> cache_;
 };
+
+// Of the unit's chosen implementation; an empty key if it has none.
+ModelKey key_of(const Operation& operation, const Plan& plan, std::size_t unit);
 
 Planner& planner();
 std::string host_name();

@@ -9,6 +9,7 @@
 #include "poas/runtime.hpp"
 #include "starpu/environment.hpp"
 #include "starpu/errors.hpp"
+#include "starpu/learning.hpp"
 
 namespace poas::edge {
 namespace {
@@ -151,6 +152,8 @@ void whole_ended(const starpu_task* task) {
     run.seconds = (starpu_timing_now() - run.begin) * 1e-6;
     state().whole = run;
   }
+  const int unit = run.planned ? unit_of(*run.planned, starpu_worker_get_id(), starpu_task_get_implementation(const_cast<starpu_task*>(task))) : -1;
+  if (unit >= 0 && poas_task_status(task) == 0) observe(*run.planned, unit, run.seconds);
   if (record_file() || explain_level() > 1)
     write_whole(find_registered(task->cl)->divisible->name, run, poas_task_status(task));
 }

@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "starpu/errors.hpp"
+#include "starpu/learning.hpp"
 #include "starpu/policy.hpp"
 #include "starpu/record.hpp"
 
@@ -198,6 +199,7 @@ void finish(SplitRun* run, int status) {
   starpu_task* task = run->task;
   task->where = run->user_where;  // the application may keep the task and submit it again
   set_status(task, status);
+  guard([&] { observe(*run); });
   record_split(*run, status);
   delete run;
   starpu_task_end_dep_release(task);  // the task may be gone from here on
@@ -272,7 +274,12 @@ void add_block(SplitRun& run, const Box& box, int unit, double seconds) {
   run.blocks.push_back(std::move(own));
 }
 
-// The usable unit that the worker belongs to and whose implementation the task has, -1 if none.
+std::mutex status_mutex;
+std::unordered_map<const starpu_task*, int> statuses;  // only of tasks that failed
+std::unordered_map<const starpu_task*, int> noops;     // what `where` was
+
+}  // namespace
+
 int unit_of(const Planned& planned, int worker, unsigned nimpl) {
   for (std::size_t u = 0; u < planned.whole.size(); ++u)
     if (planned.whole[u].seconds > 0 && planned.whole[u].nimpl == nimpl &&
@@ -280,12 +287,6 @@ int unit_of(const Planned& planned, int worker, unsigned nimpl) {
       return static_cast<int>(u);
   return -1;
 }
-
-std::mutex status_mutex;
-std::unordered_map<const starpu_task*, int> statuses;  // only of tasks that failed
-std::unordered_map<const starpu_task*, int> noops;     // what `where` was
-
-}  // namespace
 
 void set_status(const starpu_task* task, int status) {
   std::lock_guard lock(status_mutex);

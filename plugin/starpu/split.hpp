@@ -56,6 +56,8 @@ bool redo_elsewhere(starpu_task* task);
 // Why a task must run whole, nullptr if it may be split.
 const char* why_unfit(const starpu_task* task);
 
+// The usable unit that the worker belongs to and whose implementation the task has, -1 if none.
+int unit_of(const Planned& planned, int worker, unsigned nimpl);
 void set_status(const starpu_task* task, int status);
 
 }  // namespace poas::edge

@@ -5,6 +5,7 @@
   check.py --program node_gemm models MACHINE MODELS.json
   check.py --program node_gemm --library libpoas.so agree MACHINE N [--models MODELS.json]
   check.py --program node_gemm repeat
+  check.py --program node_gemm --library libpoas.so drift MACHINE N UNIT MODELS.json
   check.py --program node_gemm --library libpoas.so planning MACHINE N MODELS.json
 
 calibrate  learns the node inside the simulation, as on a real one, and keeps the models for the others.
@@ -15,6 +16,8 @@ agree      the simulated makespan lies within 8 % of the plan's prediction and w
            second thing to come near to; the solver's bound is printed beside it: it leaves out latencies
            and operands that every unit needs, so no schedule reaches it.  Without --models it calibrates in the same process, and the first run
            after that counts.
+drift      a unit that becomes three times slower in mid-run is planned for within 30 tasks, and its old
+           speed within 60.
 planning   real time of planning on this machine: cold within 5 ms, from the cache within 50 us (a benchmark
            for an idle machine, no test of ctest).
 repeat     30 points of the stored sweeps, run again, give the same makespans up to rounding.
@@ -142,6 +145,20 @@ def agree(args, scratch):
     return 1 if report.bad else 0
 
 
+def drift(args, scratch):
+    node = nodes.Node(args.machine, args.program, scratch, args.library)
+    times = node.run("--n", args.n, "--drift", args.unit, "--models", args.models, timeout=900)
+    print(f"{args.machine} n={args.n}, {args.unit} three times slower: " +
+          ", ".join(f"{what} {seconds * 1e3:.2f} ms" for what, seconds in times.items()))
+    report = Report()
+    slowed = times["slowed"] / times["slowed, by a plan that knows"]
+    back = times["back"] / times["before"]
+    report.line("after 30 tasks, over a plan that knows", slowed, f"at most {1 + FROM_PREDICTION}",
+                slowed <= 1 + FROM_PREDICTION)
+    report.line("60 tasks after the end, over before", back, f"at most {1 + FROM_BEST}", back <= 1 + FROM_BEST)
+    return 1 if report.bad else 0
+
+
 def planning(args, scratch):
     node = nodes.Node(args.machine, args.program, scratch, args.library)
     times = node.run("--n", args.n, "--planning", "--models", args.models, timeout=900)
@@ -184,6 +201,12 @@ def main():
     command.add_argument("n", type=int)
     command.add_argument("--models", type=pathlib.Path)
     command.set_defaults(function=agree)
+    command = commands.add_parser("drift")
+    command.add_argument("machine", choices=nodes.truth_names())
+    command.add_argument("n", type=int)
+    command.add_argument("unit")
+    command.add_argument("models", type=pathlib.Path)
+    command.set_defaults(function=drift)
     command = commands.add_parser("planning")
     command.add_argument("machine", choices=nodes.truth_names())
     command.add_argument("n", type=int)

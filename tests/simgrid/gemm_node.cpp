@@ -67,6 +67,18 @@ std::vector<Range> cut(Range range, std::uint64_t parts, std::uint64_t align) {
 void use_node(const truth::Node& node) { current() = node; }
 const truth::Node& node() { return current(); }
 
+void slow_down(const std::string& unit, double factor) {
+  bool found = false;
+  for (unsigned u = 0; u < 1 + current().devices.size(); ++u) {
+    if (unit_name(u) != unit) continue;
+    truth::Processor& processor = u == 0 ? current().cpu : current().devices[u - 1];
+    processor.flops_per_s /= factor;
+    processor.launch_seconds *= factor;
+    found = true;
+  }
+  if (!found) throw std::invalid_argument("the node has no unit '" + unit + "' to slow down");
+}
+
 starpu_codelet* codelet() {
   static starpu_codelet cl = make_codelet();
   return &cl;

@@ -29,6 +29,9 @@ std::vector<Range> cut(Range range, std::uint64_t parts, std::uint64_t align);
 void use_node(const truth::Node& node);
 const truth::Node& node();
 
+// From now on that unit needs `factor` times as long; as named by unit_name().
+void slow_down(const std::string& unit, double factor);
+
 starpu_codelet* codelet();
 
 // The processor of the truth that a StarPU worker stands for.

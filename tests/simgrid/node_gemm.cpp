@@ -4,6 +4,7 @@
 //   node_gemm --truth FILE --n N --poas
 //   node_gemm --truth FILE --n N --plan
 //   node_gemm --truth FILE --n N --planning
+//   node_gemm --truth FILE --n N --drift cuda1
 // Prints one line of JSON.
 #include <starpu.h>
 
@@ -21,7 +22,7 @@ using gemm_node::Grid;
 using gemm_node::Shape;
 
 struct Options {
-  std::string truth, policy, unit, models;
+  std::string truth, policy, unit, models, drift;
   std::vector<double> shares;
   std::vector<std::string> grids{"1x1"};
   std::uint64_t n = 0, align = 128;
@@ -51,9 +52,10 @@ void parse(int argc, char** argv, Options& options) {
   how->add_option("--shares", options.shares, "a split by hand: shares of the CPU and of each device")
       ->delimiter(',');
   how->add_flag("--poas", options.poas, "one task on whole matrices, split by poas");
-  app.add_option("--models", options.models, "with --poas and --planning: file that keeps the models of the first run");
+  app.add_option("--models", options.models, "for poas: file that keeps the models of the first run");
   how->add_flag("--plan", options.plan, "what poas would plan if it knew the truth");
   how->add_flag("--planning", options.planning, "real time that poas needs to plan, cold and from its cache");
+  how->add_option("--drift", options.drift, "tasks under poas while this unit is three times slower for 30 of them");
   how->require_option(1);
   app.parse(argc, argv);
   for (auto* extent : {&options.shape.m, &options.shape.n, &options.shape.k})
@@ -79,6 +81,7 @@ std::vector<Grid> grids_of(const Options& options) {
 
 nlohmann::json run_once(const Options& options) {
   if (options.poas) return gemm_node::run_poas(options.shape, options.models);
+  if (!options.drift.empty()) return gemm_node::run_drift(options.shape, options.models, options.drift, 3);
   if (options.planning) return gemm_node::time_planning(options.shape, options.models);
   if (options.plan) return gemm_node::true_plan(options.shape);
   if (!options.policy.empty())
@@ -111,7 +114,7 @@ void start(const Options& options) {
   conf.ncpus = static_cast<int>(node.cores);
   conf.ncuda = static_cast<int>(node.devices.size());
   conf.nopencl = 0;
-  const std::string policy = options.poas || options.planning ? "poas" : options.policy.empty() ? "eager" : options.policy;
+  const std::string policy = options.poas || options.planning || !options.drift.empty() ? "poas" : options.policy.empty() ? "eager" : options.policy;
   conf.sched_policy_name = policy.c_str();
   if (policy == "poas" && poas_conf_init(&conf) != 0) throw std::runtime_error(poas_last_error());
   if (const int code = starpu_init(&conf); code != 0)

@@ -116,6 +116,25 @@ nlohmann::json time_planning(const Shape& shape, const std::string& models_file)
   return {{"cold", median(cold)}, {"cached", median(cached)}};
 }
 
+nlohmann::json run_drift(const Shape& shape, const std::string& models_file, const std::string& unit, double factor) {
+  declare_divisible();
+  poas::use_models(models_of(models_file));
+  const auto after = [&shape](int tasks) {
+    double makespan = 0;
+    for (int i = 0; i < tasks; ++i) makespan = run_whole(shape);
+    return makespan;
+  };
+  nlohmann::json json;
+  json["before"] = after(10);
+  slow_down(unit, factor);
+  json["slowed at once"] = after(1);
+  json["slowed"] = after(29);
+  json["slowed, by a plan that knows"] = true_plan(shape).at("makespan");
+  slow_down(unit, 1 / factor);
+  json["back"] = after(60);
+  return json;
+}
+
 nlohmann::json run_poas(const Shape& shape, const std::string& models_file) {
   declare_divisible();
   const double start = starpu_timing_now();

@@ -34,6 +34,9 @@ nlohmann::json run_poas(const Shape& shape, const std::string& models_file);
 // Real seconds that poas needs to plan the product, cold and from its cache; medians.
 nlohmann::json time_planning(const Shape& shape, const std::string& models_file);
 
+// One task after another, while a unit is slowed and gets its speed back: makespans of some of them.
+nlohmann::json run_drift(const Shape& shape, const std::string& models_file, const std::string& unit, double factor);
+
 // What poas would plan with the truth as its models: nothing is run.
 nlohmann::json true_plan(const Shape& shape);
 

@@ -1,0 +1,60 @@
+// Corrections of time models by what blocks really took.  Pure; not thread safe: one user at a time.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "poas/models.hpp"
+
+namespace poas {
+
+// What the blocks of one task on one unit took, as measured / predicted by the model without corrections.
+struct Observation {
+  ModelKey key;
+  TimeModel base;         // that model
+  double ratio = 1;
+};
+
+// Keeps for each model the factor by which blocks are slower than it says: the median over the last tasks.
+// - An observation more than `wild` times off what is believed is set aside, and believed when several in a
+//   row agree that the world has changed: a few for models that nobody measured, more for measured ones.
+// - A unit that gets no work is believed less and less after some tasks, until plans give it a little; what that
+//   shows counts alone.  After a few such trials that change nothing, each doubles the time until the next.
+class Learner {
+ public:
+  // Under 2 us.  Ratios that are not finite and positive are dropped.
+  void add(const Observation& observation);
+  // A task of that operation is about to be planned.
+  void next_task(const std::string& operation, Type type);
+  // Whether a factor has moved by over 5 % since corrected() was called last.
+  bool moved() const;
+  // The models with all factors applied; those that nobody measured are added.
+  Models corrected(const Models& base);
+  // By how much blocks are slower than the models without corrections say, as corrected() last applied it.
+  std::map<ModelKey, double> factors() const;
+  // In words, models that were measured and are off by more than twice; each is named once.
+  std::vector<std::string> partings();
+
+ private:
+  struct Entry {
+    TimeModel base;
+    std::deque<double> recent;      // logarithms of ratios, the oldest first
+    std::vector<double> set_aside;  // wild ones in a row
+    unsigned observations = 0;
+    unsigned age = 0;               // tasks since the last observation
+    unsigned trials = 0;            // in a row that changed nothing
+    double used = 0;                // logarithm of the factor in the models handed out
+    bool told = false;
+  };
+
+  static double believed(const Entry& entry);
+  static unsigned patience(const Entry& entry);
+  static double faded(const Entry& entry);
+  static void believe(Entry& entry, double value);
+
+  std::map<ModelKey, Entry> entries_;
+};
+
+}  // namespace poas
