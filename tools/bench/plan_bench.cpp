@@ -1,6 +1,7 @@
 // Time of a cold plan: nothing cached, all four stages, decision included.
 #include <benchmark/benchmark.h>
 
+#include "poas/learn.hpp"
 #include "support/small_nodes.hpp"
 
 namespace poas::test {
@@ -55,6 +56,28 @@ void simulation(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.tasks.blocks.size()));
 }
 
+// One block by a model with tiles and waves; to be under 1 us.
+void prediction(benchmark::State& state) {
+  const Node node = node_of(1, 15);
+  const Operation operation = gemm(16384, 16384, 16384);
+  const TimeModel& model = node.models.times.at({"cuda0", "gemm", "cuda", Type::fp32});
+  Box box = whole_box(operation);
+  for (auto _ : state) {
+    box[0].end = box[0].end % 16384 + 1;
+    benchmark::DoNotOptimize(evaluate(model, operation, box));
+  }
+}
+
+// What one observation costs where 40 models are known; to be under 2 us.
+void learning(benchmark::State& state) {
+  Learner learner;
+  std::vector<Observation> observations;
+  for (int unit = 0; unit < 40; ++unit)
+    observations.push_back({{"cuda" + std::to_string(unit), "gemm", "cuda", Type::fp32}, {}, 1.0 + unit % 7});
+  std::size_t next = 0;
+  for (auto _ : state) learner.add(observations[next++ % observations.size()]);
+}
+
 void sizes(benchmark::internal::Benchmark* bench) {
   for (const int gpus : {1, 2, 8})
     for (const int n : {1024, 4096, 16384}) bench->Args({gpus, n});
@@ -65,6 +88,8 @@ void sizes(benchmark::internal::Benchmark* bench) {
 BENCHMARK_CAPTURE(cold_plan, glpk_fp32, "glpk", std::nullopt)->Apply(sizes);
 BENCHMARK_CAPTURE(cold_plan, glpk_tf32, "glpk", Precision::tf32)->Apply(sizes);
 BENCHMARK_CAPTURE(cold_plan, enumerate_fp32, "enumerate", std::nullopt)->Apply(sizes);
+BENCHMARK(prediction);
+BENCHMARK(learning);
 BENCHMARK(simulation)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
