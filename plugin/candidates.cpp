@@ -201,7 +201,7 @@ Candidate settle(const Problem& problem, int dim, PartitionPlan partition, GridM
   return best;
 }
 
-// The units of a candidate but the one with most to do, those with least first.
+// The units of a candidate, those with least to do first; of more than three not the one with most.
 std::vector<int> minor_units(const Candidate& candidate) {
   std::vector<int> units;
   for (std::size_t u = 0; u < candidate.finish.size(); ++u)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "starpu/record.hpp"
 #include "starpu/split.hpp"
 
 namespace poas::edge {
@@ -151,7 +152,7 @@ void add_candidates(std::vector<Candidate>& all, starpu_task* task, int worker, 
 std::vector<Candidate> candidates_of(Context& context, starpu_task* task) {
   const Registered* codelet = find_registered(task->cl);
   std::shared_ptr<const Planned> planned;
-  if (codelet && !block_of(task)) planned = known_plan(task, *codelet, *context.view());
+  if (codelet && !block_of(task)) planned = plan_of_whole(task, *codelet, *context.view());
   std::vector<Candidate> all;
   for (const int worker : context.workers) add_candidates(all, task, worker, planned.get());
   if (all.empty() && planned)

@@ -135,6 +135,15 @@ void expect_whole(const starpu_task* task, const Decision& decision) {
   state().running[task] = {decision.planned, decision.reason, 0, 0};
 }
 
+std::shared_ptr<const Planned> plan_of_whole(const starpu_task* task, const Registered& codelet, const View& view) {
+  {
+    std::lock_guard lock(state().mutex);
+    const auto it = state().running.find(task);
+    if (it != state().running.end() && it->second.planned) return it->second.planned;
+  }
+  return known_plan(task, codelet, view);
+}
+
 void whole_begins(const starpu_task* task) {
   std::lock_guard lock(state().mutex);
   const auto it = state().running.find(task);

@@ -314,7 +314,7 @@ bool redo_elsewhere(starpu_task* task) {
   const Registered* codelet = find_registered(task->cl);
   const int worker = starpu_worker_get_id();
   if (!codelet || worker < 0 || why_unfit(task)) return false;
-  const auto planned = known_plan(task, *codelet, *view_of(task->sched_ctx));
+  const auto planned = plan_of_whole(task, *codelet, *view_of(task->sched_ctx));
   const int unit = planned ? unit_of(*planned, worker, starpu_task_get_implementation(task)) : -1;
   if (unit < 0) return false;
   auto run = make_run(task, *codelet, planned);

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "poas/runtime.hpp"
 #include "support.hpp"
 
 namespace poas_test {
@@ -216,6 +217,38 @@ TEST(Whole, NeverMeansNever) {
   ASSERT_EQ(records.size(), 1u);
   EXPECT_FALSE(records[0].value("split", true));
   EXPECT_FALSE(records[0].value("reason", "").empty());
+}
+
+// The models change between submission and execution, and all plans are forgotten: the task keeps its own.
+TEST(Whole, PlanOutlivesAChangeOfModels) {
+  Runtime runtime(Environment{{"POAS_SPLIT", "never"}});
+  poas::Models models;
+  for (const char* unit : {"cpu", "opencl0"}) {
+    poas::TimeModel model;
+    model.samples = 5;
+    model.seconds_per_flop = unit[0] == 'c' ? 1e-12 : 1e-6;
+    models.times[{unit, "gemm", unit[0] == 'c' ? "openblas-fp32" : "clblast-fp32", poas::Type::fp32}] = model;
+  }
+  poas::use_models(models);
+  starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+  for (int i = 0; i < 3; i++) {
+    Product<float> product(shape);
+    starpu_task* before = starpu_task_create();  // without a codelet: ends when it is submitted
+    starpu_task* task = product.task();
+    task->detach = 0;
+    task->destroy = 0;
+    starpu_task_declare_deps_array(task, 1, &before);
+    ASSERT_EQ(starpu_task_submit(task), 0);
+    poas::use_models(models);
+    ASSERT_EQ(starpu_task_submit(before), 0);
+    ASSERT_EQ(starpu_task_wait(task), 0);
+    ASSERT_NE(task->profiling_info, nullptr);
+    EXPECT_EQ(starpu_worker_get_type(task->profiling_info->workerid), STARPU_CPU_WORKER);
+    starpu_task_destroy(task);
+    product.unregister();
+    EXPECT_TRUE(product.right());
+  }
+  starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
 }
 
 }  // namespace
