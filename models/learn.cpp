@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "models/median.hpp"
+
 namespace poas {
 namespace {
 
@@ -14,17 +16,9 @@ constexpr unsigned settled = 5;                    // observations that make a g
 constexpr unsigned first_patience = 5, quick_trials = 3, most_doublings = 8;
 constexpr double clear_move = 0.05, parting = 0.7; // logarithms: 5 %, twice
 
-double median(std::deque<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
-double Learner::believed(const Entry& entry) { return entry.recent.empty() ? 0 : median(entry.recent); }
-
-// Tasks without an observation until belief fades: doubled by every trial that changed nothing after the first.
+// Tasks without an observation until belief fades: after a few trials that changed nothing, each doubles it.
 unsigned Learner::patience(const Entry& entry) {
   const unsigned more = entry.trials > quick_trials ? entry.trials - quick_trials : 0;
   return first_patience << std::min(more, most_doublings);
@@ -32,14 +26,14 @@ unsigned Learner::patience(const Entry& entry) {
 
 // Slowness alone fades, by half for every task beyond the patience: a unit that seems fast gets work anyway.
 double Learner::faded(const Entry& entry) {
-  const double value = believed(entry);
-  if (entry.age <= patience(entry) || value <= 0) return value;
-  return std::max(0.0, value - std::log(2.0) * (entry.age - patience(entry)));
+  if (entry.age <= patience(entry) || entry.believed <= 0) return entry.believed;
+  return std::max(0.0, entry.believed - std::log(2.0) * (entry.age - patience(entry)));
 }
 
 void Learner::believe(Entry& entry, double value) {
   entry.recent.push_back(value);
-  if (entry.recent.size() > window) entry.recent.pop_front();
+  if (entry.recent.size() > window) entry.recent.erase(entry.recent.begin());
+  entry.believed = median(entry.recent);
   entry.set_aside.clear();
   ++entry.observations;
 }
@@ -49,7 +43,7 @@ void Learner::add(const Observation& observation) {
   const auto [it, is_new] = entries_.try_emplace(observation.key);
   Entry& entry = it->second;
   if (is_new) entry.base = observation.base;
-  const double value = std::log(observation.ratio), before = believed(entry);
+  const double value = std::log(observation.ratio), before = entry.believed;
   const bool trial = entry.age > patience(entry);
   entry.age = 0;
   if (trial) {
@@ -107,11 +101,11 @@ std::map<ModelKey, double> Learner::factors() const {
 std::vector<std::string> Learner::partings() {
   std::vector<std::string> words;
   for (auto& [key, entry] : entries_) {
-    const double value = believed(entry);
-    if (entry.told || entry.base.samples == 0 || entry.recent.size() < settled || std::abs(value) < parting) continue;
+    if (entry.told || entry.base.samples == 0 || entry.recent.size() < settled || std::abs(entry.believed) < parting)
+      continue;
     entry.told = true;
     char text[64];
-    std::snprintf(text, sizeof text, "%.1f times as long as", std::exp(value));
+    std::snprintf(text, sizeof text, "%.1f times as long as", std::exp(entry.believed));
     words.push_back("blocks of " + key.operation + " on " + key.unit + " take " + text +
                     " their model says: plans follow; if that lasts, run `poas calibrate` again");
   }

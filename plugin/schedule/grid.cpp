@@ -51,11 +51,6 @@ Timed host_grid(const HostEstimate& estimate, int second, std::uint64_t wanted, 
   return best;
 }
 
-struct Candidate {
-  Grid grid;
-  Seconds bound = 0;
-};
-
 std::vector<Grid> device_grids(const Job& job) {
   std::vector<Grid> grids;
   const auto add = [&](int second, std::uint64_t along, std::uint64_t across) {
@@ -162,16 +157,16 @@ Grid best_host_grid(const Job& job, unsigned workers, const Machine& machine) {
 Grid best_device_grid(const Job& job, const Machine& machine, double link_share) {
   const Machine device = alone(machine, job.part.unit, link_share);
   const DeviceEstimate bound(job, device);
-  std::vector<Candidate> candidates;
+  std::vector<Timed> candidates;
   for (const Grid& grid : device_grids(job)) candidates.push_back({grid, bound(grid)});
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.bound < b.bound; });
+                   [](const Timed& a, const Timed& b) { return a.end < b.end; });
   // Half a percent more is not worth another simulation.
   constexpr double enough = 0.995;
   Grid best = candidates.front().grid;
   Seconds best_end = -1;
-  for (const Candidate& candidate : candidates) {
-    if (best_end >= 0 && candidate.bound >= enough * best_end) break;
+  for (const Timed& candidate : candidates) {
+    if (best_end >= 0 && candidate.end >= enough * best_end) break;
     TaskList tasks{blocks_of(job, candidate.grid)};
     for (Block& block : tasks.blocks) block.unit = 0;
     if (!fits(job, device, tasks)) continue;

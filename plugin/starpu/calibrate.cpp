@@ -4,6 +4,7 @@
 #include <ctime>
 #include <random>
 
+#include "models/median.hpp"
 #include "poas/error.hpp"
 #include "poas/runtime.hpp"
 #include "starpu/blocks.hpp"
@@ -75,11 +76,6 @@ std::vector<UnitWorkers> places_of(const UnitWorkers& unit) {
     places.back().workers.set(worker);
   }
   return places;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
 }
 
 // Runs one block on every worker of the unit at once; the times in seconds, empty if one failed.

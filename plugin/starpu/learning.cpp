@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/median.hpp"
+
 namespace poas::edge {
 namespace {
 
@@ -28,12 +30,6 @@ std::vector<double> ratios(std::vector<Timed> blocks) {
     result.push_back((block.end - begin) * 1e-6 / block.predicted);
   }
   return result;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // The models that plans use are corrected already: the ratio to the model without corrections is told.

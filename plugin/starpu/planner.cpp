@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <map>
 
 #include "poas/runtime.hpp"
 #include "starpu/environment.hpp"
@@ -89,7 +90,6 @@ void Planner::load_models_of_host() {
       found->version = models_->version + 1;
       stored_ = models_ = std::make_shared<Models>(std::move(*found));
       learner_ = {};
-      factors_.clear();
       file_ = file.string();
     }
   } catch (const Error& error) {
@@ -141,7 +141,6 @@ void Planner::use(const Models& models, const std::string& file) {
   copy->version = models_->version + 1;
   stored_ = models_ = std::move(copy);
   learner_ = {};
-  factors_.clear();
   file_ = file;
   loaded_ = true;
   cache_.clear();
@@ -166,7 +165,6 @@ void Planner::learn(const std::string& operation, Type type) {
     auto models = std::make_shared<Models>(learner_.corrected(*stored_));
     models->version = models_->version + 1;
     models_ = std::move(models);
-    factors_ = learner_.factors();
     cache_.clear();
     partings = learner_.partings();
   }
@@ -182,11 +180,12 @@ std::shared_ptr<const Planned> Planner::find(const PlanKey& key) {
 std::shared_ptr<const Planned> Planner::make(const PlanKey& key, Operation operation,
                                              std::shared_ptr<const View> view) {
   Request request = this->request();
-  const auto models = this->models();
+  std::shared_ptr<const Models> models;
   std::map<ModelKey, double> factors;
   {
     std::lock_guard lock(mutex_);
-    if (models == models_) factors = factors_;
+    models = models_;
+    factors = learner_.factors();
   }
   if (key.always) request.split = SplitMode::always;
   auto planned = std::make_shared<Planned>();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -73,7 +72,6 @@ class Planner {
   std::mutex mutex_;
   std::shared_ptr<const Models> stored_ = std::make_shared<Models>(), models_ = stored_;
   Learner learner_;
-  std::map<ModelKey, double> factors_;        // in models_
   std::atomic<Observed*> observed_{nullptr};  // the latest first
   std::string file_;
   Request request_;

@@ -14,8 +14,8 @@ agree      the simulated makespan lies within 8 % of the plan's prediction and w
            the stored sweep, and the node's further promise holds, if it has one.  Beyond three units,
            where a sweep finds little, the plan under the true times, StarPU's own costs included, is a
            second thing to come near to; the solver's bound is printed beside it: it leaves out latencies
-           and operands that every unit needs, so no schedule reaches it.  Without --models it calibrates in the same process, and the first run
-           after that counts.
+           and operands that every unit needs, so no schedule reaches it.  Without --models it
+           calibrates in the same process, and the first run after that counts.
 drift      a unit that becomes three times slower in mid-run is planned for within 30 tasks, and its old
            speed within 60.
 planning   real time of planning on this machine: cold within 5 ms, from the cache within 50 us (a benchmark
@@ -191,27 +191,23 @@ def main():
     parser.add_argument("--program", type=pathlib.Path, required=True, help="node_gemm")
     parser.add_argument("--library", type=pathlib.Path, help="libpoas.so of the SimGrid flavour")
     commands = parser.add_subparsers(required=True)
-    for name, function in (("calibrate", calibrate), ("models", models)):
+    def on_machine(name, function):
         command = commands.add_parser(name)
         command.add_argument("machine", choices=nodes.truth_names())
-        command.add_argument("models", type=pathlib.Path)
         command.set_defaults(function=function)
-    command = commands.add_parser("agree")
-    command.add_argument("machine", choices=nodes.truth_names())
+        return command
+
+    for name, function in (("calibrate", calibrate), ("models", models)):
+        on_machine(name, function).add_argument("models", type=pathlib.Path)
+    command = on_machine("agree", agree)
     command.add_argument("n", type=int)
     command.add_argument("--models", type=pathlib.Path)
-    command.set_defaults(function=agree)
-    command = commands.add_parser("drift")
-    command.add_argument("machine", choices=nodes.truth_names())
-    command.add_argument("n", type=int)
-    command.add_argument("unit")
-    command.add_argument("models", type=pathlib.Path)
-    command.set_defaults(function=drift)
-    command = commands.add_parser("planning")
-    command.add_argument("machine", choices=nodes.truth_names())
-    command.add_argument("n", type=int)
-    command.add_argument("models", type=pathlib.Path)
-    command.set_defaults(function=planning)
+    for name, function in (("drift", drift), ("planning", planning)):
+        command = on_machine(name, function)
+        command.add_argument("n", type=int)
+        if function is drift:
+            command.add_argument("unit")
+        command.add_argument("models", type=pathlib.Path)
     commands.add_parser("repeat").set_defaults(function=repeat)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

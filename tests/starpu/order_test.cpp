@@ -46,12 +46,6 @@ starpu_task* observer_task(Snapshot*& snapshot) {
   return task;
 }
 
-void expect_last_split(const Runtime& runtime, std::size_t count = 1) {
-  const auto records = runtime.records();
-  ASSERT_EQ(records.size(), count);
-  for (const auto& record : records) EXPECT_TRUE(is_split(record));
-}
-
 TEST(Order, CallbackComesAfterTheLastBlock) {
   Runtime runtime;
   Product<float> product(shape);
@@ -63,7 +57,7 @@ TEST(Order, CallbackComesAfterTheLastBlock) {
   starpu_task_wait_for_all();
   EXPECT_EQ(snapshot.calls, 1);
   EXPECT_TRUE(snapshot.result);
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, EpilogueCallbackComesAfterTheLastBlock) {
@@ -77,7 +71,7 @@ TEST(Order, EpilogueCallbackComesAfterTheLastBlock) {
   starpu_task_wait_for_all();
   EXPECT_EQ(snapshot.calls, 1);
   EXPECT_TRUE(snapshot.result);
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, PrologueOfTheUserRunsOnceBeforeTheBlocks) {
@@ -92,7 +86,7 @@ TEST(Order, PrologueOfTheUserRunsOnceBeforeTheBlocks) {
   product.unregister();
   EXPECT_EQ(calls, 1);
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, WaitReturnsAfterTheLastBlock) {
@@ -103,7 +97,7 @@ TEST(Order, WaitReturnsAfterTheLastBlock) {
   ASSERT_EQ(starpu_task_submit(task), 0);
   ASSERT_EQ(starpu_task_wait(task), 0);
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, SynchronousSubmissionReturnsAfterTheLastBlock) {
@@ -113,7 +107,7 @@ TEST(Order, SynchronousSubmissionReturnsAfterTheLastBlock) {
   task->synchronous = 1;
   ASSERT_EQ(starpu_task_submit(task), 0);
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, WaitForAllIncludesTheBlocks) {
@@ -122,7 +116,7 @@ TEST(Order, WaitForAllIncludesTheBlocks) {
   ASSERT_EQ(product.submit(), 0);
   starpu_task_wait_for_all();
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, TagSuccessorSeesTheCompleteResult) {
@@ -140,7 +134,7 @@ TEST(Order, TagSuccessorSeesTheCompleteResult) {
   ASSERT_EQ(starpu_task_submit(task), 0);
   starpu_tag_wait(42);
   EXPECT_TRUE(snapshot.result);
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, ExplicitSuccessorSeesTheCompleteResult) {
@@ -155,7 +149,7 @@ TEST(Order, ExplicitSuccessorSeesTheCompleteResult) {
   starpu_task_wait_for_all();
   EXPECT_EQ(snapshot.calls, 1);
   EXPECT_TRUE(snapshot.result);
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 void negate(void* buffers[], void*) {
@@ -182,7 +176,7 @@ TEST(Order, ImplicitPredecessorThatWritesAIsWaitedFor) {
   ASSERT_EQ(product.submit(), 0);
   product.unregister();
   EXPECT_TRUE(product.right());  // `a` in memory is the negated one now
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, PredecessorDeclaredBeforeSubmissionIsWaitedFor) {
@@ -199,7 +193,7 @@ TEST(Order, PredecessorDeclaredBeforeSubmissionIsWaitedFor) {
   starpu_task_wait_for_all();
   product.unregister();
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, TasksInARowOnOneResult) {
@@ -208,7 +202,7 @@ TEST(Order, TasksInARowOnOneResult) {
   for (int i = 0; i < 5; i++) ASSERT_EQ(product.submit(), 0);
   product.unregister();
   EXPECT_TRUE(product.right(5));
-  expect_last_split(runtime, 5);
+  expect_split(runtime, 5);
 }
 
 TEST(Order, OrdinaryTasksOnTheResultInBetween) {
@@ -221,7 +215,7 @@ TEST(Order, OrdinaryTasksOnTheResultInBetween) {
   }
   product.unregister();
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime, 5);
+  expect_split(runtime, 5);
 }
 
 float first_of(starpu_data_handle_t handle) {
@@ -240,7 +234,7 @@ TEST(Order, ReaderOfAnInputBesideIt) {
   }
   product.unregister();
   EXPECT_TRUE(product.right(5));
-  expect_last_split(runtime, 5);
+  expect_split(runtime, 5);
 }
 
 TEST(Order, AcquireRightAfterSubmission) {
@@ -250,7 +244,7 @@ TEST(Order, AcquireRightAfterSubmission) {
   ASSERT_EQ(starpu_data_acquire(product.hc, STARPU_R), 0);
   EXPECT_TRUE(product.right());
   starpu_data_release(product.hc);
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, UnregisterRightAfterSubmission) {
@@ -259,7 +253,7 @@ TEST(Order, UnregisterRightAfterSubmission) {
   ASSERT_EQ(product.submit(), 0);
   product.unregister();
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, UnregisterSubmitRightAfterSubmission) {
@@ -272,7 +266,7 @@ TEST(Order, UnregisterSubmitRightAfterSubmission) {
   }
   starpu_task_wait_for_all();
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, SubmissionFromACallback) {
@@ -287,7 +281,7 @@ TEST(Order, SubmissionFromACallback) {
   second.unregister();
   EXPECT_TRUE(first.right());
   EXPECT_TRUE(second.right());
-  expect_last_split(runtime, 2);
+  expect_split(runtime, 2);
 }
 
 TEST(Order, ResultThatIsOnlyWritten) {
@@ -297,7 +291,7 @@ TEST(Order, ResultThatIsOnlyWritten) {
   ASSERT_EQ(product.submit(), 0);
   product.unregister();
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, RawInsertionIsSplitUnderPoas) {
@@ -310,7 +304,7 @@ TEST(Order, RawInsertionIsSplitUnderPoas) {
   starpu_task_wait_for_all();
   product.unregister();
   EXPECT_TRUE(product.right());
-  expect_last_split(runtime);
+  expect_split(runtime);
 }
 
 TEST(Order, RawInsertionIsWholeUnderDmdas) {
@@ -333,7 +327,7 @@ TEST_P(FrontEnd, SplitsUnderEveryPolicy) {
   starpu_task_wait_for_all();
   product.unregister();
   EXPECT_TRUE(product.right(3));
-  expect_last_split(runtime, 3);
+  expect_split(runtime, 3);
 }
 
 // The environment counts under every policy, too.

@@ -44,9 +44,7 @@ TEST(Shapes, Cube2048UsesBothUnits) {
   ASSERT_EQ(product.submit(), 0) << poas_last_error();
   product.unregister();
   EXPECT_TRUE(product.right());
-  const auto records = runtime.records();
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_TRUE(is_split(records[0]));
+  expect_split(runtime);
 }
 
 // "always" gives every usable unit a block, however small the product.
@@ -56,9 +54,7 @@ TEST(Shapes, AlwaysSplitsSmallProductsToo) {
   ASSERT_EQ(product.submit(), 0);
   product.unregister();
   EXPECT_TRUE(product.right());
-  const auto records = runtime.records();
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_TRUE(is_split(records[0]));
+  expect_split(runtime);
 }
 
 std::uint64_t free_memory() {
@@ -74,9 +70,7 @@ TEST(Shapes, OperandOfOver4GiB) {
   ASSERT_EQ(product.submit(), 0) << poas_last_error();
   product.unregister();
   EXPECT_TRUE(product.right());
-  const auto records = runtime.records();
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_TRUE(is_split(records[0]));
+  expect_split(runtime);
 }
 
 // The check of these tests sees a single wrong element.

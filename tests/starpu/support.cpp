@@ -119,6 +119,12 @@ testing::AssertionResult is_split(const nlohmann::json& record) {
   return testing::AssertionFailure() << "not split over two units: " << record.dump();
 }
 
+void expect_split(const Runtime& runtime, std::size_t count) {
+  const auto records = runtime.records();
+  ASSERT_EQ(records.size(), count);
+  for (const auto& record : records) EXPECT_TRUE(is_split(record));
+}
+
 testing::AssertionResult is_whole(const nlohmann::json& record, const std::string& words) {
   if (!record.value("split", true) && record.value("reason", "").find(words) != std::string::npos)
     return testing::AssertionSuccess();

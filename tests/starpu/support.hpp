@@ -50,6 +50,8 @@ class Runtime {
 // Units that ran at least one block.
 std::size_t units_of(const nlohmann::json& record);
 testing::AssertionResult is_split(const nlohmann::json& record);
+// As many records as tasks, all split.
+void expect_split(const Runtime& runtime, std::size_t count = 1);
 // Not split, and the reason contains `words`.
 testing::AssertionResult is_whole(const nlohmann::json& record, const std::string& words);
 

@@ -238,8 +238,7 @@ void header(const char* columns) {
   check(cudaGetDeviceProperties(&properties, 0), "device");
   int runtime = 0;
   check(cudaRuntimeGetVersion(&runtime), "version");
-  std::printf("# %s, CUDA %d.%d, cuBLAS %zu\n%s\n", properties.name, runtime / 1000, runtime % 1000 / 10,
-              cublasGetCudartVersion(), columns);
+  std::printf("# %s, CUDA %d.%d\n%s\n", properties.name, runtime / 1000, runtime % 1000 / 10, columns);
 }
 
 void gemms(const Kind& kind, unsigned count, std::uint64_t seed, double limit) {

@@ -1,7 +1,6 @@
 // Corrections of time models by what blocks really took.  Pure; not thread safe: one user at a time.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,7 +39,8 @@ class Learner {
  private:
   struct Entry {
     TimeModel base;
-    std::deque<double> recent;      // logarithms of ratios, the oldest first
+    std::vector<double> recent;     // logarithms of ratios, the oldest first
+    double believed = 0;            // their median
     std::vector<double> set_aside;  // wild ones in a row
     unsigned observations = 0;
     unsigned age = 0;               // tasks since the last observation
@@ -49,7 +49,6 @@ class Learner {
     bool told = false;
   };
 
-  static double believed(const Entry& entry);
   static unsigned patience(const Entry& entry);
   static double faded(const Entry& entry);
   static void believe(Entry& entry, double value);

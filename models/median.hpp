@@ -1,0 +1,16 @@
+// The middle value, the upper one of an even number.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+namespace poas {
+
+// At least one value.
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace poas
