@@ -1,14 +1,16 @@
 // Times of single GEMMs and copies on a GPU, as tables that models are fitted to and judged by.
 //   gpu_samples gemm --type fp32 --shapes 300 --seed 1 [--limit 60]
-//   gpu_samples copies
-// A sample: the median over 5 batches of the mean time of a launch between CUDA events, after one launch to
-// warm up; operands random, rotated through more memory than the second-level cache holds.
+//   gpu_samples copies --count 240 --seed 1
+// A sample: the median over 5 batches of the mean time of a launch between CUDA events, after two launches to
+// warm up; operands random, rotated through more memory than the second-level cache holds.  The GPU begins when
+// all launches are queued, so that the host's time for a launch does not show.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -17,13 +19,14 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
 
 constexpr std::size_t pool_bytes = std::size_t{8} << 30;
 constexpr int batches = 5;
-constexpr double batch_seconds = 300e-6;   // short launches are repeated within a batch
+constexpr double batch_seconds = 150e-6;   // short launches are repeated within a batch
 constexpr double least_extent = 64, most_extent = 16384;
 
 void check(cudaError_t code, const char* what) {
@@ -139,6 +142,55 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// Holds a stream back until open() is called.
+class Gate {
+ public:
+  void close(cudaStream_t stream) {
+    open_ = false;
+    check(cudaLaunchHostFunc(stream, wait, this), "gate");
+  }
+  void open() { open_ = true; }
+
+ private:
+  static void wait(void* gate) {
+    while (!static_cast<Gate*>(gate)->open_) std::this_thread::yield();
+  }
+
+  std::atomic<bool> open_{true};
+};
+
+// Mean seconds of `launches` launches in each of several batches, queued in one go.
+class BatchTimer {
+ public:
+  BatchTimer() {
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "event");
+  }
+  ~BatchTimer() {
+    for (const cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  template <typename Work>
+  std::vector<double> operator()(cudaStream_t stream, int launches, Work work) {
+    gate_.close(stream);
+    for (int i = 0; i <= batches; ++i) {
+      for (int j = 0; j < launches && i > 0; ++j) work();
+      check(cudaEventRecord(events_[i], stream), "event");
+    }
+    gate_.open();
+    check(cudaStreamSynchronize(stream), "launch");
+    std::vector<double> times;
+    for (int i = 0; i < batches; ++i) {
+      float milliseconds = 0;
+      check(cudaEventElapsedTime(&milliseconds, events_[i], events_[i + 1]), "event");
+      times.push_back(milliseconds * 1e-3 / launches);
+    }
+    return times;
+  }
+
+ private:
+  Gate gate_;
+  cudaEvent_t events_[batches + 1]{};
+};
+
 // Memory full of random elements in [-1, 1).
 class Pool {
  public:
@@ -192,14 +244,10 @@ class GemmSampler {
     set_bytes_ = set;
     const double first = timer_(stream_, [&] { launch(shape); });
     const double warm = std::min(first, timer_(stream_, [&] { launch(shape); }));
-    const int launches = std::clamp(static_cast<int>(batch_seconds / warm), 1, 50);
-    std::vector<double> times;
-    for (int i = 0; i < batches; ++i)
-      times.push_back(timer_(stream_, [&] {
-                        for (int j = 0; j < launches; ++j) launch(shape);
-                      }) / launches);
+    const int launches = std::clamp(static_cast<int>(batch_seconds / warm), 1, 30);
+    const std::vector<double> times = batch_timer_(stream_, launches, [&] { launch(shape); });
     const auto [least, most] = std::minmax_element(times.begin(), times.end());
-    std::printf("%s\t%s\t%lld\t%lld\t%lld\t%.9g\t%.3f\t%d\t%u\t%u\n", kind_.name, kind_.implementation,
+    std::printf("%s\t%s\t%lld\t%lld\t%lld\t%.6g\t%.3f\t%d\t%u\t%u\n", kind_.name, kind_.implementation,
                 static_cast<long long>(shape.m), static_cast<long long>(shape.n), static_cast<long long>(shape.k),
                 median(times), *most / *least - 1, launches * batches, clock_.megahertz(), clock_.watts());
   }
@@ -226,6 +274,7 @@ class GemmSampler {
   const Kind& kind_;
   Pool pool_;
   Timer timer_;
+  BatchTimer batch_timer_;
   Clock clock_;
   cublasHandle_t handle_{};
   cudaStream_t stream_{};
@@ -238,17 +287,25 @@ void header(const char* columns) {
   check(cudaGetDeviceProperties(&properties, 0), "device");
   int runtime = 0;
   check(cudaRuntimeGetVersion(&runtime), "version");
-  std::printf("# %s, CUDA %d.%d\n%s\n", properties.name, runtime / 1000, runtime % 1000 / 10, columns);
+  std::printf("# %s, CUDA %d.%d, %d multiprocessors\n%s\n", properties.name, runtime / 1000, runtime % 1000 / 10,
+              properties.multiProcessorCount, columns);
 }
 
-void gemms(const Kind& kind, unsigned count, std::uint64_t seed, double limit) {
+struct Options {
+  std::string type = "fp32";
+  unsigned count = 250;
+  std::uint64_t seed = 1;
+  double limit = 60;
+};
+
+void gemms(const Kind& kind, const Options& options) {
   header("type\timplementation\tm\tn\tk\tseconds\tspread\tlaunches\tMHz\tW");
   GemmSampler sampler(kind);
-  Shapes shapes(seed);
+  Shapes shapes(options.seed);
   const auto begin = std::chrono::steady_clock::now();
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < options.count; ++i) {
     sampler.sample(shapes.next());
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > limit) break;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.limit) break;
   }
 }
 
@@ -279,7 +336,7 @@ class CopySampler {
         }
       }));
     times.erase(times.begin());
-    std::printf("%s\t%s\t%zu\t%zu\t%.9g\n", direction, memory, bytes, piece, median(times));
+    std::printf("%s\t%s\t%zu\t%zu\t%.6g\n", direction, memory, bytes, piece, median(times));
   }
 
   static constexpr std::size_t most = std::size_t{256} << 20;
@@ -311,39 +368,44 @@ class CopySampler {
   Event done_;
 };
 
-void copies() {
+// Random copies: 4 KiB to 256 MiB, one third in rows of 256 bytes to 128 KiB.
+void copies(const Options& options) {
   header("direction\tmemory\tbytes\tpiece\tseconds");
   CopySampler sampler;
-  for (std::size_t bytes = 4096; bytes <= CopySampler::most; bytes *= 4)
-    for (const char* direction : {"h2d", "d2h", "both"})
-      for (const char* memory : {"pinned", "pageable"}) sampler.sample(direction, memory, bytes, bytes);
-  for (std::size_t piece = 256; piece <= 131072; piece *= 2)
-    for (const char* direction : {"h2d", "d2h"})
-      for (const std::size_t bytes : {std::size_t{4} << 20, std::size_t{64} << 20})
-        sampler.sample(direction, "pinned", bytes, piece);
+  std::mt19937_64 random(options.seed);
+  const auto log_uniform = [&](double least, double most) {
+    const double fraction = static_cast<double>(random() >> 11) * 0x1p-53;
+    return static_cast<std::size_t>(least * std::exp(fraction * std::log(most / least)));
+  };
+  for (unsigned i = 0; i < options.count; ++i) {
+    const std::size_t bytes = log_uniform(4096, CopySampler::most);
+    const char* direction = i % 3 == 0 ? "h2d" : i % 3 == 1 ? "d2h" : "both";
+    const char* memory = i / 3 % 2 == 0 ? "pinned" : "pageable";
+    const std::size_t piece = i / 6 % 3 == 0 ? std::min(bytes, log_uniform(256, 131072)) : bytes;
+    sampler.sample(direction, memory, bytes / piece * piece, piece);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Times of single GEMMs and copies on GPU 0, tab separated on stdout"};
-  std::string type = "fp32";
-  unsigned count = 250;
-  std::uint64_t seed = 1;
-  double limit = 60;
+  Options options;
   auto* gemm = app.add_subcommand("gemm", "GEMMs of random shapes, 64 to 16384 in each direction");
-  gemm->add_option("--type", type, "fp32, tf32, fp64, bf16 or fp16");
-  gemm->add_option("--shapes", count, "how many");
-  gemm->add_option("--seed", seed, "of the shapes");
-  gemm->add_option("--limit", limit, "seconds after which no further shape is measured");
-  app.add_subcommand("copies", "copies between host and device");
+  gemm->add_option("--type", options.type, "fp32, tf32, fp64, bf16 or fp16");
+  gemm->add_option("--shapes", options.count, "how many");
+  gemm->add_option("--seed", options.seed, "of the shapes");
+  gemm->add_option("--limit", options.limit, "seconds after which no further shape is measured");
+  auto* copy = app.add_subcommand("copies", "copies of random sizes between host and device");
+  copy->add_option("--count", options.count, "how many");
+  copy->add_option("--seed", options.seed, "of the sizes");
   app.require_subcommand(1);
   CLI11_PARSE(app, argc, argv);
   try {
-    if (!gemm->parsed()) return copies(), 0;
+    if (!gemm->parsed()) return copies(options), 0;
     for (const Kind& kind : kinds)
-      if (type == kind.name) return gemms(kind, count, seed, limit), 0;
-    std::fprintf(stderr, "gpu_samples: '%s' is no type: fp32, tf32, fp64, bf16 or fp16\n", type.c_str());
+      if (options.type == kind.name) return gemms(kind, options), 0;
+    std::fprintf(stderr, "gpu_samples: '%s' is no type: fp32, tf32, fp64, bf16 or fp16\n", options.type.c_str());
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpu_samples: %s\n", error.what());
