@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -80,6 +81,13 @@ fs::path model_directory() {
 
 fs::path model_file(const fs::path& directory, const std::string& host) {
   return directory / (host + ".json");
+}
+
+fs::path product_file(const fs::path& directory, const std::string& product) {
+  std::string name;
+  for (const unsigned char letter : product)
+    name += std::isalnum(letter) ? static_cast<char>(std::tolower(letter)) : '-';
+  return directory / (name + ".json");
 }
 
 std::optional<Models> load_models(const fs::path& file) {

@@ -12,6 +12,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int format_version = 1;
+constexpr int features_version = 1;  // of features_of()
 
 [[noreturn]] void refuse(Errc code, const std::string& why) {
   throw Error(code, "cannot use the stored models: " + why + "; run `poas calibrate` to measure them anew");
@@ -49,6 +50,17 @@ Extents tile_from(const Json& from) {
   return tile;
 }
 
+std::shared_ptr<const Forest> forest_from(const Json& from) {
+  if (from.at("features") != features_version)
+    refuse(Errc::version, "its trees need features of version " + from.at("features").dump() +
+                              ", this program has version " + std::to_string(features_version));
+  return std::make_shared<Forest>(from.at("trees").get<std::vector<std::string>>(), count(from, "parallel"));
+}
+
+Json json_of(const Forest& forest) {
+  return {{"features", features_version}, {"parallel", forest.parallel()}, {"trees", forest.trees()}};
+}
+
 TimeModel model_from(const Json& from) {
   TimeModel model;
   model.fixed = number(from, "fixed");
@@ -59,6 +71,7 @@ TimeModel model_from(const Json& from) {
   if (model.parallel == 0) refuse(Errc::invalid, "field 'parallel' is 0");
   model.relative_error = number(from, "relative_error");
   model.samples = count(from, "samples");
+  if (from.contains("forest")) model.forest = forest_from(from.at("forest"));
   return model;
 }
 
@@ -82,17 +95,19 @@ void check(const ModelKey& key, const TimeModel& model) {
 
 Json json_of(const ModelKey& key, const TimeModel& model) {
   check(key, model);
-  return {{"unit", key.unit},
-          {"operation", key.operation},
-          {"implementation", key.implementation},
-          {"type", to_string(key.type)},
-          {"fixed", model.fixed},
-          {"seconds_per_flop", model.seconds_per_flop},
-          {"seconds_per_byte", model.seconds_per_byte},
-          {"tile", model.tile},
-          {"parallel", model.parallel},
-          {"relative_error", model.relative_error},
-          {"samples", model.samples}};
+  Json json{{"unit", key.unit},
+            {"operation", key.operation},
+            {"implementation", key.implementation},
+            {"type", to_string(key.type)},
+            {"fixed", model.fixed},
+            {"seconds_per_flop", model.seconds_per_flop},
+            {"seconds_per_byte", model.seconds_per_byte},
+            {"tile", model.tile},
+            {"parallel", model.parallel},
+            {"relative_error", model.relative_error},
+            {"samples", model.samples}};
+  if (model.forest) json["forest"] = json_of(*model.forest);
+  return json;
 }
 
 Models read(const Json& root) {

@@ -1,6 +1,7 @@
 // Evaluation of a time model, and the guesses for units that nobody measured.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "models/padding.hpp"
 #include "poas/models.hpp"
@@ -58,9 +59,27 @@ Flops padded_work(const TimeModel& model, const Operation& operation, const Exte
   return operation.work_per_point * padded_points(model.tile, model.parallel, extents, ndims);
 }
 
+Seconds evaluate(const TimeModel& model, const Sample& sample, int ndims) {
+  const double padded = padded_points(model.tile, model.parallel, sample.extents, ndims);
+  const double work = sample.work * (padded / padded_points(TimeModel{}.tile, 1, sample.extents, ndims));
+  const Seconds simple = model.fixed + work * model.seconds_per_flop + sample.bytes * model.seconds_per_byte;
+  return model.forest ? simple * std::exp(model.forest->predict(sample.extents, ndims)) : simple;
+}
+
 Seconds evaluate(const TimeModel& model, const Operation& operation, const Box& box) {
-  const Seconds compute = model.fixed + padded_work(model, operation, extents_of(box)) * model.seconds_per_flop;
-  return model.seconds_per_byte == 0 ? compute : compute + bytes(operation, box) * model.seconds_per_byte;
+  const Extents extents = extents_of(box);
+  Seconds simple = model.fixed + padded_work(model, operation, extents) * model.seconds_per_flop;
+  if (model.seconds_per_byte != 0) simple += bytes(operation, box) * model.seconds_per_byte;
+  const int ndims = static_cast<int>(operation.dims.size());
+  return model.forest ? simple * std::exp(model.forest->predict(extents, ndims)) : simple;
+}
+
+bool operator==(const TimeModel& a, const TimeModel& b) {
+  const auto numbers = [](const TimeModel& m) {
+    return std::tie(m.fixed, m.seconds_per_flop, m.seconds_per_byte, m.tile, m.parallel, m.relative_error, m.samples);
+  };
+  if (!a.forest || !b.forest) return numbers(a) == numbers(b) && a.forest == b.forest;
+  return numbers(a) == numbers(b) && *a.forest == *b.forest;
 }
 
 TimeModel default_model(const Unit& unit, Type type, Precision precision) {

@@ -59,7 +59,8 @@ Json json_of(const Device& device) {
           {"h2d_bytes_per_s", device.h2d_bytes_per_s},
           {"d2h_bytes_per_s", device.d2h_bytes_per_s},
           {"latency", device.latency},
-          {"peer_bytes_per_s", device.peer_bytes_per_s}};
+          {"peer_bytes_per_s", device.peer_bytes_per_s},
+          {"product", device.product}};
 }
 
 Json json_of(const Unit& unit) {
@@ -118,6 +119,7 @@ Device device_from(const Json& json, const std::string& where) {
   device.d2h_bytes_per_s = number_of(json, "d2h_bytes_per_s", where);
   device.latency = number_of(json, "latency", where);
   device.peer_bytes_per_s = number_or(json, "peer_bytes_per_s", where, 0);
+  if (json.contains("product")) device.product = text_of(json, "product", where);
   return device;
 }
 

@@ -64,15 +64,24 @@ std::optional<Reason> why_unsuitable(const Operation& operation, const Implement
   return std::nullopt;
 }
 
-Candidate candidate_of(const Operation& operation, int index, const Unit& unit, const Models& models) {
+// The unit's own model, else that of all devices of its product.
+const TimeModel* measured_model(const Models& models, const Operation& operation, const Implementation& one,
+                                const Unit& unit, const Machine& machine) {
+  const std::string product = unit.device < 0 ? "" : machine.devices[static_cast<std::size_t>(unit.device)].product;
+  for (const std::string& owner : {unit.name, product}) {
+    const auto found = models.times.find({owner, operation.name, one.name, operation.type});
+    if (found != models.times.end() && found->second.samples > 0) return &found->second;
+  }
+  return nullptr;
+}
+
+Candidate candidate_of(const Operation& operation, int index, const Unit& unit, const Machine& machine,
+                       const Models& models) {
   const Implementation& one = operation.implementations[static_cast<std::size_t>(index)];
   Candidate candidate;
   candidate.implementation = index;
-  const auto found = models.times.find({unit.name, operation.name, one.name, operation.type});
-  if (found != models.times.end() && found->second.samples > 0)
-    candidate.model = found->second;
-  else
-    candidate.model = default_model(unit, operation.type, one.precision);
+  const TimeModel* const measured = measured_model(models, operation, one, unit, machine);
+  candidate.model = measured ? *measured : default_model(unit, operation.type, one.precision);
   candidate.seconds = evaluate(candidate.model, operation, whole_box(operation));
   return candidate;
 }
@@ -89,7 +98,8 @@ std::optional<Reason> why_unusable(const Candidate& candidate, const Implementat
                 "the time model of " + one.name + " gives no usable time: run poas calibrate again"};
 }
 
-UnitCost cost_of(const Operation& operation, const Unit& unit, const Models& models, const Request& request) {
+UnitCost cost_of(const Operation& operation, const Unit& unit, const Machine& machine, const Models& models,
+                 const Request& request) {
   if (!allowed(unit, request)) return {-1, {}, "not in POAS_UNITS"};
   const Precision required = required_precision(operation, request);
   Reason nearest{Nearness::other_kind, "the operation has no implementation"};
@@ -99,7 +109,7 @@ UnitCost cost_of(const Operation& operation, const Unit& unit, const Models& mod
     std::optional<Reason> why = why_unsuitable(operation, one, unit, required);
     Candidate candidate;
     if (!why) {
-      candidate = candidate_of(operation, static_cast<int>(i), unit, models);
+      candidate = candidate_of(operation, static_cast<int>(i), unit, machine, models);
       why = why_unusable(candidate, one);
     }
     if (why) {
@@ -118,7 +128,7 @@ CostTable predict(const Operation& operation, const Machine& machine, const Mode
                   const Request& request) {
   CostTable table;
   for (const Unit& unit : machine.units) {
-    table.units.push_back(cost_of(operation, unit, models, request));
+    table.units.push_back(cost_of(operation, unit, machine, models, request));
     const UnitCost& cost = table.units.back();
     table.guessed = table.guessed || (cost.usable() && cost.model.samples == 0);
   }

@@ -2,11 +2,11 @@
 #include <dlfcn.h>
 
 #include <cstring>
-#include <filesystem>
 #include <string>
 
 #include "starpu/errors.hpp"
 #include "starpu/hooks.hpp"
+#include "starpu/installed.hpp"
 #include "starpu/planner.hpp"
 #include "starpu/policy.hpp"
 #include "starpu/record.hpp"
@@ -14,14 +14,6 @@
 
 namespace poas::edge {
 namespace {
-
-std::string file_of(const void* symbol) {
-  Dl_info info{};
-  if (!symbol || !dladdr(symbol, &info) || !info.dli_fname) return {};
-  std::error_code ignored;
-  const auto path = std::filesystem::canonical(info.dli_fname, ignored);
-  return path.empty() ? info.dli_fname : path.string();
-}
 
 // The library that StarPU opened and the one that the application links must be one file: each has its
 // own registry of codelets.

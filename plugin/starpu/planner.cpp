@@ -86,12 +86,7 @@ void Planner::load_models_of_host() {
   check_writable(directory);
   const auto file = poas::model_file(directory, host_name());
   try {
-    if (auto found = load_models(file)) {
-      found->version = models_->version + 1;
-      stored_ = models_ = std::make_shared<Models>(std::move(*found));
-      learner_ = {};
-      file_ = file.string();
-    }
+    if (auto found = load_models(file)) take(std::move(*found), file.string());
   } catch (const Error& error) {
     log_once(std::string(error.what()) + "; measure again with `poas calibrate`");
   }
@@ -136,14 +131,45 @@ Request Planner::request() {
 }
 
 void Planner::use(const Models& models, const std::string& file) {
-  auto copy = std::make_shared<Models>(models);
   std::lock_guard lock(mutex_);
-  copy->version = models_->version + 1;
-  stored_ = models_ = std::move(copy);
-  learner_ = {};
-  file_ = file;
+  take(models, file);
   loaded_ = true;
   cache_.clear();
+}
+
+void Planner::take(Models models, const std::string& file) {
+  stored_ = std::make_shared<Models>(std::move(models));
+  base_ = models_ = with_installed();
+  learner_ = {};
+  file_ = file;
+}
+
+std::shared_ptr<const Models> Planner::with_installed() const {
+  auto all = std::make_shared<Models>(*stored_);
+  all->version = models_->version + 1;
+  for (const auto& [product, installed] : installed_)
+    if (installed) all->times.insert(installed->models.times.begin(), installed->models.times.end());
+  return all;
+}
+
+void Planner::use_installed(const std::string& product) {
+  std::lock_guard lock(mutex_);
+  if (product.empty() || installed_.count(product)) return;
+  installed_[product] = installed_models(product);
+  if (!installed_[product]) return;
+  base_ = with_installed();
+  auto corrected = std::make_shared<Models>(learner_.corrected(*base_));
+  corrected->version = base_->version;
+  models_ = std::move(corrected);
+  cache_.clear();
+}
+
+std::vector<std::string> Planner::installed() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> words;
+  for (const auto& [product, installed] : installed_)
+    if (installed) words.push_back(product + ": " + installed->models.when + ", in " + installed->file);
+  return words;
 }
 
 void Planner::observe(const Observation& observation) {
@@ -162,7 +188,7 @@ void Planner::learn(const std::string& operation, Type type) {
     for (auto one = latest_first.rbegin(); one != latest_first.rend(); ++one) learner_.add((*one)->observation);
     learner_.next_task(operation, type);
     if (!learner_.moved()) return;
-    auto models = std::make_shared<Models>(learner_.corrected(*stored_));
+    auto models = std::make_shared<Models>(learner_.corrected(*base_));
     models->version = models_->version + 1;
     models_ = std::move(models);
     cache_.clear();
@@ -222,6 +248,7 @@ namespace poas {
 
 Models current_models() { return *edge::planner().models(); }
 std::string current_model_file() { return edge::planner().model_file(); }
+std::vector<std::string> current_installed_models() { return edge::planner().installed(); }
 void use_models(const Models& models) { edge::planner().use(models, ""); }
 
 }  // namespace poas

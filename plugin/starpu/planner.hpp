@@ -2,13 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "poas/learn.hpp"
 #include "poas/plan.hpp"
+#include "starpu/installed.hpp"
 #include "starpu/registry.hpp"
 #include "starpu/view.hpp"
 
@@ -51,6 +54,10 @@ class Planner {
   std::string model_file();
   Request request();
   void use(const Models& models, const std::string& file);
+  // The models that came with poas for that product, if there are any; those measured here go before them.
+  void use_installed(const std::string& product);
+  // Of the installed models in use: what, when and who, and the file.
+  std::vector<std::string> installed();
   std::shared_ptr<const Planned> find(const PlanKey& key);
   // From any thread, without a lock.
   void observe(const Observation& observation);
@@ -62,6 +69,9 @@ class Planner {
 
  private:
   void read();
+  // Takes the models measured here, and forgets what was learned; the lock is held.
+  void take(Models models, const std::string& file);
+  std::shared_ptr<const Models> with_installed() const;
   void load_models_of_host();
 
   struct Observed {
@@ -70,7 +80,9 @@ class Planner {
   };
 
   std::mutex mutex_;
-  std::shared_ptr<const Models> stored_ = std::make_shared<Models>(), models_ = stored_;
+  // As measured here; with those installed; with what was learned.
+  std::shared_ptr<const Models> stored_ = std::make_shared<Models>(), base_ = stored_, models_ = stored_;
+  std::map<std::string, std::optional<Installed>> installed_;   // by product
   Learner learner_;
   std::atomic<Observed*> observed_{nullptr};  // the latest first
   std::string file_;

@@ -18,11 +18,23 @@ double positive_or(double value, double otherwise) {
   return std::isfinite(value) && value > 0 ? value : otherwise;
 }
 
+// StarPU calls a worker "CUDA 0.0 (NVIDIA H200 125.8 GiB 05:00.0)".
+std::string product_of(int worker) {
+  char name[256] = "";
+  starpu_worker_get_name(worker, name, sizeof name);
+  const std::string words = name;
+  const auto open = words.find('('), size = words.rfind(" GiB");
+  if (open == words.npos || size == words.npos) return "";
+  const auto end = words.rfind(' ', size - 1);
+  return end == words.npos || end <= open ? "" : words.substr(open + 1, end - open - 1);
+}
+
 // StarPU gives bandwidths in MB/s and latencies in us; a link it did not measure counts as 1 GB/s.
-Device make_device(const std::string& name, int node) {
+Device make_device(const std::string& name, int node, const std::string& product) {
   constexpr double mega = 1e6, unknown_bandwidth = 1e9, unknown_latency = 10e-6;
   Device device;
   device.name = name;
+  device.product = product;
   device.memory_bytes = std::max(0.0, static_cast<double>(starpu_memory_get_total(static_cast<unsigned>(node))));
   device.h2d_bytes_per_s =
       positive_or(starpu_transfer_bandwidth(STARPU_MAIN_RAM, node) * mega, unknown_bandwidth);
@@ -32,11 +44,11 @@ Device make_device(const std::string& name, int node) {
   return device;
 }
 
-int device_of_node(View& view, int node, const std::string& name) {
+int device_of_node(View& view, int node, const std::string& name, int worker) {
   for (std::size_t i = 0; i < view.device_node.size(); ++i)
     if (view.device_node[i] == node) return static_cast<int>(i);
   view.device_node.push_back(node);
-  view.machine.devices.push_back(make_device(name, node));
+  view.machine.devices.push_back(make_device(name, node, product_of(worker)));
   view.complete = view.complete && view.machine.devices.back().memory_bytes > 0;
   return static_cast<int>(view.device_node.size()) - 1;
 }
@@ -50,7 +62,7 @@ void add_worker(View& view, const std::string& name, UnitKind kind, int worker) 
     Unit unit;
     unit.name = name;
     unit.kind = kind;
-    unit.device = node == STARPU_MAIN_RAM ? -1 : device_of_node(view, node, device);
+    unit.device = node == STARPU_MAIN_RAM ? -1 : device_of_node(view, node, device, worker);
     unit.workers = 0;
     units.push_back(unit);
     view.units.push_back({{}, node});
@@ -127,6 +139,7 @@ View make_view(const int* workers, unsigned count) {
     }
   }
   estimate_peers(view);
+  for (const Device& device : view.machine.devices) planner().use_installed(device.product);
   if (const auto measured = planner().models()->machine) merge_measured(view.machine, *measured);
   return view;
 }

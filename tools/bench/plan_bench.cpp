@@ -68,6 +68,23 @@ void prediction(benchmark::State& state) {
   }
 }
 
+// The same by trees, of the shipped model of an H200; the shapes change, as they do in a plan.
+void prediction_with_trees(benchmark::State& state) {
+  const auto models = load_models(POAS_MODELS "/nvidia-h200.json");
+  const TimeModel& model = models->times.at({"NVIDIA H200", "gemm", "cublas-tf32", Type::fp32});
+  const Operation operation = gemm(16384, 16384, 16384);
+  Box box = whole_box(operation);
+  for (auto _ : state) {
+    for (int d = 0; d < 3; ++d) box[d].end = box[d].end * 2862933555777941757u % 16384 + 1;
+    benchmark::DoNotOptimize(evaluate(model, operation, box));
+  }
+}
+
+// Reading a model file with the trees of four implementations.
+void loading(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(load_models(POAS_MODELS "/nvidia-h200.json"));
+}
+
 // What one observation costs where 40 models are known; to be under 2 us.
 void learning(benchmark::State& state) {
   Learner learner;
@@ -89,6 +106,8 @@ BENCHMARK_CAPTURE(cold_plan, glpk_fp32, "glpk", std::nullopt)->Apply(sizes);
 BENCHMARK_CAPTURE(cold_plan, glpk_tf32, "glpk", Precision::tf32)->Apply(sizes);
 BENCHMARK_CAPTURE(cold_plan, enumerate_fp32, "enumerate", std::nullopt)->Apply(sizes);
 BENCHMARK(prediction);
+BENCHMARK(prediction_with_trees);
+BENCHMARK(loading)->Unit(benchmark::kMillisecond);
 BENCHMARK(learning);
 BENCHMARK(simulation)->Unit(benchmark::kMicrosecond);
 

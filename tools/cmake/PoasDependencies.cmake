@@ -4,6 +4,8 @@ find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 REQUIRED)
+# Debian's package configuration asks for a program that Debian does not ship.
+find_library(XGBOOST_LIBRARY xgboost REQUIRED)
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 find_library(GLPK_LIBRARY glpk REQUIRED)
 find_path(GLPK_INCLUDE_DIR glpk.h REQUIRED)

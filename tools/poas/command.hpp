@@ -22,6 +22,7 @@ void add_run(CLI::App& app, Action& action);
 void add_env(CLI::App& app, Action& action);
 void add_machine(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
+void add_fit(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 

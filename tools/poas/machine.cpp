@@ -31,8 +31,9 @@ Machine merged(Machine now, const std::optional<Machine>& measured) {
 
 int show(const Options& options) {
   const Session session;
+  const Machine now = probe();
   const Models models = current_models();
-  const Machine machine = merged(probe(), models.machine);
+  const Machine machine = merged(now, models.machine);
   const std::string file = current_model_file();
   if (options.json) {
     Json json = report_json(machine, models);
@@ -47,7 +48,9 @@ int show(const Options& options) {
   if (models.times.empty())
     std::cout << "no models: plans rest on guesses; run `poas calibrate`\n";
   else
-    std::cout << models_table(models) << "models of " << models.when << " in " << file << "\n";
+    std::cout << models_table(models);
+  if (!file.empty()) std::cout << "measured here: " << models.when << ", in " << file << "\n";
+  for (const std::string& words : current_installed_models()) std::cout << "came with poas: " << words << "\n";
   return done;
 }
 

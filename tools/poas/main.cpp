@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
       "Exit codes: 0 done, 1 failed, 2 bad usage, 77 hardware not there; `run` has those of the program,\n"
       "or 127 if it cannot be started.  `poas COMMAND --help` tells more.");
   Action action;
-  for (const auto add : {add_run, add_env, add_machine, add_calibrate, add_plan, add_doctor})
+  for (const auto add : {add_run, add_env, add_machine, add_calibrate, add_fit, add_plan, add_doctor})
     add(app, action);
   try {
     app.parse(argc, argv);

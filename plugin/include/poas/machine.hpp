@@ -16,6 +16,7 @@ struct Device {
   double h2d_bytes_per_s = 0, d2h_bytes_per_s = 0;
   Seconds latency = 0;
   double peer_bytes_per_s = 0;  // to other devices, 0: only through the host
+  std::string product{};        // "NVIDIA H200", "" if not known: devices of one product have like models
 };
 
 // One way of computing on one device.

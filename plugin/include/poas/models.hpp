@@ -4,11 +4,13 @@
 #include <compare>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "poas/forest.hpp"
 #include "poas/machine.hpp"
 
 namespace poas {
@@ -19,9 +21,10 @@ struct ModelKey {
   auto operator<=>(const ModelKey&) const = default;
 };
 
-// seconds = fixed + padded_work * seconds_per_flop + bytes * seconds_per_byte, where padded_work
+// seconds = (fixed + padded_work * seconds_per_flop + bytes * seconds_per_byte) * factor, where padded_work
 // rounds the extents up to tiles and the number of tiles up to a multiple of `parallel`
-// (wave quantisation); tile 1 and parallel 1 leave the work as it is.
+// (wave quantisation); tile 1 and parallel 1 leave the work as it is.  The factor is 1, or what a forest
+// says of the shape.
 struct TimeModel {
   Seconds fixed = 0;
   double seconds_per_flop = 0;
@@ -30,8 +33,9 @@ struct TimeModel {
   unsigned parallel = 1;
   double relative_error = 0;     // mean |predicted - measured| / measured over the samples
   unsigned samples = 0;          // 0: a default that nobody measured
-  bool operator==(const TimeModel&) const = default;
+  std::shared_ptr<const Forest> forest{};
 };
+bool operator==(const TimeModel& a, const TimeModel& b);
 
 // Thread safe, no allocation, well under 1 us.
 Flops padded_work(const TimeModel& model, const Operation& operation, const Extents& extents);
@@ -44,6 +48,8 @@ struct Sample {
   Bytes bytes = 0;
   Seconds seconds = 0;
 };
+// Of the sample's block; its seconds are not looked at.
+Seconds evaluate(const TimeModel& model, const Sample& sample, int ndims);
 
 // Weighted least squares on relative errors with coefficients >= 0, over a family of tiles of the
 // first `ndims` dimensions; keeps the simplest within noise of the best.  Needs >= 3 valid samples;
@@ -67,6 +73,9 @@ Models models_from_json(std::string_view text);
 std::filesystem::path model_directory();
 // <directory>/<host>.json
 std::filesystem::path model_file(const std::filesystem::path& directory, const std::string& host);
+// <directory>/<product>.json with small letters and '-' for all but letters and digits: "nvidia-h200.json".  Its models
+// have the product in the place of a unit.
+std::filesystem::path product_file(const std::filesystem::path& directory, const std::string& product);
 // Reads the file; nullopt if it is not there.  Throws Error(parse, version, invalid, io).
 std::optional<Models> load_models(const std::filesystem::path& file);
 // Writes a temporary file beside it and renames; makes the directories.  Throws Error(io).

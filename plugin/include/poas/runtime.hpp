@@ -17,6 +17,9 @@ POAS_EXPORT Machine probe();
 // The models that plans use now, and the file they came from ("" for defaults).
 POAS_EXPORT Models current_models();
 POAS_EXPORT std::string current_model_file();
+// The models in use that came with poas, one for each product of this node that has some: product, date and origin,
+// file.  After probe() or the first task.
+POAS_EXPORT std::vector<std::string> current_installed_models();
 // Replaces the models of this process; the plan cache forgets everything.
 POAS_EXPORT void use_models(const Models& models);
 

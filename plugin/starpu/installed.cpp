@@ -1,0 +1,34 @@
+#include "starpu/installed.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "poas/error.hpp"
+#include "starpu/errors.hpp"
+
+namespace poas::edge {
+
+std::string file_of(const void* symbol) {
+  Dl_info info{};
+  if (!symbol || !dladdr(symbol, &info) || !info.dli_fname) return {};
+  std::error_code ignored;
+  const auto path = std::filesystem::canonical(info.dli_fname, ignored);
+  return path.empty() ? info.dli_fname : path.string();
+}
+
+// <prefix>/lib/libpoas.so, on some systems <prefix>/lib/<triple>/libpoas.so.
+std::optional<Installed> installed_models(const std::string& product) {
+  const auto library = std::filesystem::path(file_of(reinterpret_cast<const void*>(&file_of))).parent_path();
+  for (const auto& prefix : {library.parent_path(), library.parent_path().parent_path()}) {
+    const auto file = product_file(prefix / "share/poas/models", product);
+    try {
+      if (auto models = load_models(file)) return Installed{file.string(), std::move(*models)};
+    } catch (const Error& error) {
+      log_once(std::string(error.what()) + "; going on without them");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace poas::edge
