@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "poas/error.hpp"
+#include "poas/runtime.hpp"
 #include "starpu/errors.hpp"
 
 namespace poas::edge {
@@ -32,3 +33,13 @@ std::optional<Installed> installed_models(const std::string& product) {
 }
 
 }  // namespace poas::edge
+
+namespace poas {
+
+void add_installed_models(Models& models, const Machine& machine) {
+  for (const Device& device : machine.devices)
+    if (const auto installed = device.product.empty() ? std::nullopt : edge::installed_models(device.product))
+      models.times.insert(installed->models.times.begin(), installed->models.times.end());
+}
+
+}  // namespace poas

@@ -63,8 +63,9 @@ int show(const Options& options) {
   const Operation operation = operation_of(options);
   // Models of this host say nothing about a machine described in a file.
   const bool elsewhere = !options.machine.empty() && options.models.empty();
-  const Models models = elsewhere ? Models{} : stored_models(options.models).value_or(Models{});
+  Models models = elsewhere ? Models{} : stored_models(options.models).value_or(Models{});
   const Machine machine = machine_of(options, models);
+  add_installed_models(models, machine);
   check_units(request, machine);
   const auto begin = std::chrono::steady_clock::now();
   Plan result = plan(operation, machine, models, State{}, request);

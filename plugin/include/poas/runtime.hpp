@@ -20,6 +20,8 @@ POAS_EXPORT std::string current_model_file();
 // The models in use that came with poas, one for each product of this node that has some: product, date and origin,
 // file.  After probe() or the first task.
 POAS_EXPORT std::vector<std::string> current_installed_models();
+// Adds the models that came with poas for the products of a machine.
+POAS_EXPORT void add_installed_models(Models& models, const Machine& machine);
 // Replaces the models of this process; the plan cache forgets everything.
 POAS_EXPORT void use_models(const Models& models);
 
