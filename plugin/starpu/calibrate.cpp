@@ -105,7 +105,8 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
   return failed ? std::vector<double>{} : times;
 }
 
-// Median time of a block with these extents; false if it cannot be run.
+// Median over the repetitions of what the slowest worker took for a block with these extents; false if it
+// cannot be run.
 bool measure(const Target& target, const Extents& extents, Sample& sample) {
   const auto places = places_of(target.view->units[target.unit]);
   std::vector<std::unique_ptr<SampleTask>> samples;
@@ -120,7 +121,9 @@ bool measure(const Target& target, const Extents& extents, Sample& sample) {
   for (unsigned i = 0; i < target.repetitions + 1; ++i) {
     const auto some = run_once(target, samples, places);
     if (some.empty()) return false;
-    if (i > 0) times.insert(times.end(), some.begin(), some.end());  // the first brings the operands
+    // The first brings the operands.  A share is done when its slowest worker is: on a busy node some cores
+    // take twice as long as others.
+    if (i > 0) times.push_back(*std::max_element(some.begin(), some.end()));
   }
   sample.extents = extents_of(operation);
   sample.work = work(operation, sample.extents);

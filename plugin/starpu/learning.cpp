@@ -1,6 +1,7 @@
 #include "starpu/learning.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/median.hpp"
 
@@ -9,6 +10,8 @@ namespace {
 
 // Shorter blocks are mostly launch and StarPU, which says little of longer ones.
 constexpr double least_seconds = 100e-6;
+constexpr double wild = 8;          // times the median of a task's blocks: told to nobody
+constexpr double slow_share = 0.9;  // of the blocks of a unit with several workers are not slower than what is told
 
 struct Timed {
   int worker;
@@ -38,6 +41,15 @@ void report(const Planned& planned, std::size_t unit, double ratio) {
                      ratio * planned.factors[unit]});
 }
 
+// What one unit's blocks say of it.  Several workers are waited for, so the slow ones count; but no spike does.
+double ratio_of(std::vector<double> ratios, unsigned workers) {
+  const double middle = median(ratios);
+  if (workers < 2) return middle;
+  std::erase_if(ratios, [middle](double ratio) { return ratio > wild * middle; });
+  std::sort(ratios.begin(), ratios.end());
+  return ratios[static_cast<std::size_t>(std::lround(slow_share * static_cast<double>(ratios.size() - 1)))];
+}
+
 }  // namespace
 
 void observe(const SplitRun& run) {
@@ -49,7 +61,8 @@ void observe(const SplitRun& run) {
       if (its_own && block->predicted >= least_seconds && block->end > block->begin)
         blocks.push_back({block->worker, block->begin, block->end, block->predicted});
     }
-    if (!blocks.empty()) report(planned, u, median(ratios(std::move(blocks))));
+    if (!blocks.empty())
+      report(planned, u, ratio_of(ratios(std::move(blocks)), planned.view->machine.units[u].workers));
   }
 }
 

@@ -309,37 +309,45 @@ void gemms(const Kind& kind, const Options& options) {
   }
 }
 
-// Copies of `bytes` in pieces: one row of a pitched copy each, or one contiguous piece.
+// One copy: rows of `piece` bytes that begin `pitch` bytes apart in host memory, or one piece.
+struct CopyShape {
+  std::size_t bytes, piece, pitch;
+  std::size_t rows() const { return bytes / piece; }
+};
+
 class CopySampler {
  public:
   CopySampler() {
     check(cudaMalloc(&device_, most), "device memory");
-    check(cudaMallocHost(&pinned_, 2 * most), "pinned memory");
+    check(cudaMallocHost(&pinned_, 2 * most_span), "pinned memory");
     pageable_.resize(2 * most, 1);
-    std::fill_n(static_cast<unsigned char*>(pinned_), 2 * most, static_cast<unsigned char>(1));
+    std::fill_n(static_cast<unsigned char*>(pinned_), 2 * most_span, static_cast<unsigned char>(1));
     check(cudaStreamCreate(&in_), "stream");
     check(cudaStreamCreate(&out_), "stream");
   }
 
-  void sample(const char* direction, const char* memory, std::size_t bytes, std::size_t piece) {
-    void* host = memory[1] == 'i' ? pinned_ : pageable_.data();
+  void sample(const char* direction, const char* memory, const CopyShape& shape) {
+    const bool pinned = memory[1] == 'i';
+    unsigned char* const host = pinned ? static_cast<unsigned char*>(pinned_) : pageable_.data();
+    const std::size_t second = pinned ? most_span : most;
     const std::string way = direction;
     std::vector<double> times;
     for (int i = 0; i <= batches; ++i)
       times.push_back(timer_(in_, [&] {
-        if (way != "d2h") copy(true, host, 0, bytes, piece, in_);
-        if (way == "d2h") copy(false, host, 0, bytes, piece, in_);
+        if (way != "d2h") copy(true, host, shape, in_);
+        if (way == "d2h") copy(false, host, shape, in_);
         if (way == "both") {
-          copy(false, host, most, bytes, piece, out_);
+          copy(false, host + second, shape, out_);
           check(cudaEventRecord(done_.event, out_), "event");
           check(cudaStreamWaitEvent(in_, done_.event), "event");
         }
       }));
     times.erase(times.begin());
-    std::printf("%s\t%s\t%zu\t%zu\t%.6g\n", direction, memory, bytes, piece, median(times));
+    std::printf("%s\t%s\t%zu\t%zu\t%zu\t%.6g\n", direction, memory, shape.bytes, shape.piece, shape.pitch, median(times));
   }
 
   static constexpr std::size_t most = std::size_t{256} << 20;
+  static constexpr std::size_t most_span = std::size_t{4} << 30;   // of pinned memory that the rows of a copy lie in
 
  private:
   struct Event {
@@ -347,17 +355,11 @@ class CopySampler {
     cudaEvent_t event{};
   };
 
-  // Rows lie twice their length apart in host memory.
-  void copy(bool to_device, void* host, std::size_t offset, std::size_t bytes, std::size_t piece, cudaStream_t stream) {
-    auto* where = static_cast<unsigned char*>(host) + offset;
-    auto* there = static_cast<unsigned char*>(device_);
-    const auto kind = to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
-    if (piece == bytes)
-      check(cudaMemcpyAsync(to_device ? there : where, to_device ? where : there, bytes, kind, stream), "copy");
-    else if (to_device)
-      check(cudaMemcpy2DAsync(there, piece, where, 2 * piece, piece, bytes / piece, kind, stream), "copy");
+  void copy(bool to_device, unsigned char* host, const CopyShape& s, cudaStream_t stream) {
+    if (to_device)
+      check(cudaMemcpy2DAsync(device_, s.piece, host, s.pitch, s.piece, s.rows(), cudaMemcpyHostToDevice, stream), "copy");
     else
-      check(cudaMemcpy2DAsync(where, 2 * piece, there, piece, piece, bytes / piece, kind, stream), "copy");
+      check(cudaMemcpy2DAsync(host, s.pitch, device_, s.piece, s.piece, s.rows(), cudaMemcpyDeviceToHost, stream), "copy");
   }
 
   void* device_ = nullptr;
@@ -368,9 +370,9 @@ class CopySampler {
   Event done_;
 };
 
-// Random copies: 4 KiB to 256 MiB, one third in rows of 256 bytes to 128 KiB.
+// Random copies: 4 KiB to 256 MiB, half of those of pinned memory in rows of 256 bytes to 128 KiB.
 void copies(const Options& options) {
-  header("direction\tmemory\tbytes\tpiece\tseconds");
+  header("direction\tmemory\tbytes\tpiece\tpitch\tseconds");
   CopySampler sampler;
   std::mt19937_64 random(options.seed);
   const auto log_uniform = [&](double least, double most) {
@@ -380,9 +382,14 @@ void copies(const Options& options) {
   for (unsigned i = 0; i < options.count; ++i) {
     const std::size_t bytes = log_uniform(4096, CopySampler::most);
     const char* direction = i % 3 == 0 ? "h2d" : i % 3 == 1 ? "d2h" : "both";
-    const char* memory = i / 3 % 2 == 0 ? "pinned" : "pageable";
-    const std::size_t piece = i / 6 % 3 == 0 ? std::min(bytes, log_uniform(256, 131072)) : bytes;
-    sampler.sample(direction, memory, bytes / piece * piece, piece);
+    const char* memory = i / 3 % 3 == 0 ? "pageable" : "pinned";
+    CopyShape shape{bytes, bytes, bytes};
+    if (i / 3 % 3 == 1) {
+      shape.piece = std::min(bytes, log_uniform(256, 131072));
+      shape.pitch = shape.piece + log_uniform(64, 131072);
+      shape.bytes = std::min(bytes / shape.piece, CopySampler::most_span / shape.pitch) * shape.piece;
+    }
+    sampler.sample(direction, memory, shape);
   }
 }
 
