@@ -177,6 +177,15 @@ Bytes bytes(const Operand& operand, const Box& box) {
   return size;
 }
 
+double scattered_pieces(const Operand& operand, const Box& box) {
+  constexpr double far = 16384;
+  if (operand.axes.empty()) return 0;
+  const Axis& line = operand.axes.front();
+  const auto length = static_cast<double>(axis_range(line, box).size());
+  if (length == static_cast<double>(line.extent) || static_cast<double>(line.extent) * operand.element_bytes < far) return 0;
+  return bytes(operand, box) / (length * operand.element_bytes);
+}
+
 Bytes bytes(const Operation& operation, const Box& box) {
   Bytes size = 0;
   for (const Operand& operand : operation.operands) size += bytes(operand, box);

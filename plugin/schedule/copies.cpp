@@ -107,10 +107,12 @@ class CopyCounter {
       copies.needs = std::max(copies.needs, brought_by_[static_cast<std::size_t>(part)]);
       copies.parts_in += is_new ? 1 : 0;
       copies.in += is_new ? resident.bytes : 0;
+      copies.pieces_in += is_new ? scattered_pieces(operand, tasks_.blocks[block].box) : 0;
     }
     if (operand.access != Access::read) {
       ++copies.parts_out;
       copies.out += resident.bytes;
+      copies.pieces_out += scattered_pieces(operand, tasks_.blocks[block].box);
     }
   }
 

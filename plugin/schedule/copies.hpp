@@ -12,6 +12,7 @@ namespace poas::detail {
 struct BlockCopies {
   unsigned parts_in = 0, parts_out = 0;
   Bytes in = 0, out = 0;
+  double pieces_in = 0, pieces_out = 0;  // of scattered_pieces()
   int needs = -1;  // latest block (this one or an earlier one) that brings a part of it, -1: none
 };
 

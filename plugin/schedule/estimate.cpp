@@ -72,6 +72,7 @@ DeviceEstimate::DeviceEstimate(const Job& job, const Machine& device)
   const auto rate = [host](double own) { return host > 0 ? std::min(own, host) : own; };
   in_rate_ = rate(device.devices[0].h2d_bytes_per_s);
   out_rate_ = rate(device.devices[0].d2h_bytes_per_s);
+  piece_latency_ = device.devices[0].piece_latency;
   all_in_ = in_seconds(box_);
   all_out_ = out_seconds(box_);
   both_ = host > 0 ? (all_in_ * in_rate_ + all_out_ * out_rate_) / host : 0;
@@ -90,21 +91,36 @@ Seconds DeviceEstimate::operator()(const Grid& grid) const {
   const Box first = box(sizes.along.front(), sizes.across.front());
   const Box last = box(sizes.along.back(), sizes.across.back());
   const Seconds in = in_seconds(first), out = out_seconds(last);
-  return std::max({in + compute + out, all_in_ + seconds(last) + out, in + seconds(first) + all_out_, both_});
+  const Seconds all_in = all_in_ + cut_lines(grid, Access::write), all_out = all_out_ + cut_lines(grid, Access::read);
+  return std::max({in + compute + out, all_in + seconds(last) + out, in + seconds(first) + all_out, both_});
 }
 
-Seconds DeviceEstimate::in_seconds(const Box& box) const {
-  Bytes sum = 0;
-  for (const Operand& operand : job_.operation.operands)
-    if (operand.access != Access::write) sum += bytes(operand, box);
-  return sum / in_rate_;
+// What cutting by the grid adds to the copies of the operands whose access is not `left_out`: each line of an operand
+// that is cut along its contiguous axis comes in so many pieces.
+Seconds DeviceEstimate::cut_lines(const Grid& grid, Access left_out) const {
+  if (piece_latency_ == 0) return 0;
+  double pieces = 0;
+  for (const Operand& operand : job_.operation.operands) {
+    if (operand.access == left_out || operand.axes.empty()) continue;
+    const int dim = operand.axes.front().dim;
+    const std::uint64_t count = dim == job_.dim ? grid.along : dim == grid.second ? grid.across : 1;
+    if (count < 2) continue;
+    Box narrow = box_;
+    narrow[index(dim)].end = narrow[index(dim)].begin + 1;
+    pieces += scattered_pieces(operand, narrow) * static_cast<double>(count) - scattered_pieces(operand, box_);
+  }
+  return pieces * piece_latency_;
 }
 
-Seconds DeviceEstimate::out_seconds(const Box& box) const {
-  Bytes sum = 0;
+Seconds DeviceEstimate::in_seconds(const Box& box) const { return copy_seconds(box, Access::write, in_rate_); }
+Seconds DeviceEstimate::out_seconds(const Box& box) const { return copy_seconds(box, Access::read, out_rate_); }
+
+Seconds DeviceEstimate::copy_seconds(const Box& box, Access left_out, double rate) const {
+  Seconds sum = 0;
   for (const Operand& operand : job_.operation.operands)
-    if (operand.access != Access::read) sum += bytes(operand, box);
-  return sum / out_rate_;
+    if (operand.access != left_out)
+      sum += bytes(operand, box) / rate + scattered_pieces(operand, box) * piece_latency_;
+  return sum;
 }
 
 HostEstimate::HostEstimate(const Job& job, int second, Grain grain, unsigned workers, const Machine& machine)

@@ -40,7 +40,8 @@ struct DeviceRun {
   std::size_t next_in = 0, next_compute = 0, next_out = 0, computed = 0;
   int computing = -1;
   Seconds compute_end = never;
-  Seconds latency = 0;
+  Seconds part_latency = 0, piece_latency = 0;
+  Seconds latency(unsigned parts, double pieces) const { return parts * part_latency + pieces * piece_latency; }
 };
 
 class Simulation {
@@ -63,7 +64,8 @@ class Simulation {
     for (std::size_t d = 0; d < devices_.size(); ++d) {
       devices_[d].in.capacity = machine.devices[d].h2d_bytes_per_s;
       devices_[d].out.capacity = machine.devices[d].d2h_bytes_per_s;
-      devices_[d].latency = machine.devices[d].latency;
+      devices_[d].part_latency = machine.devices[d].latency;
+      devices_[d].piece_latency = machine.devices[d].piece_latency;
     }
   }
 
@@ -122,7 +124,7 @@ class Simulation {
     while (device.in.phase == Lane::Phase::idle && device.next_in < device.blocks.size()) {
       const int block = device.blocks[device.next_in++];
       const BlockCopies& copies = copies_.blocks[index(block)];
-      if (copies.parts_in > 0) begin_copy(device.in, block, copies.parts_in * device.latency, copies.in);
+      if (copies.parts_in > 0) begin_copy(device.in, block, device.latency(copies.parts_in, copies.pieces_in), copies.in);
     }
     if (device.computing < 0 && device.next_compute < device.blocks.size()) start_compute(device);
     while (device.out.phase == Lane::Phase::idle && device.next_out < device.computed) {
@@ -130,7 +132,7 @@ class Simulation {
       const BlockCopies& copies = copies_.blocks[index(block)];
       line_.blocks[index(block)].output = now_;
       if (copies.parts_out > 0)
-        begin_copy(device.out, block, copies.parts_out * device.latency, copies.out);
+        begin_copy(device.out, block, device.latency(copies.parts_out, copies.pieces_out), copies.out);
     }
   }
 

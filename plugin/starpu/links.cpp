@@ -10,16 +10,19 @@ namespace poas::edge {
 namespace {
 
 constexpr std::size_t small_bytes = std::size_t{1} << 16, large_bytes = std::size_t{1} << 26;
+constexpr std::size_t line_bytes = 2048, line_pitch = 33024, lines = 8192;  // pages apart, at no round distance
 constexpr unsigned repetitions = 3;
 
-// A vector in pinned host memory and its handle.
+// Lines of bytes in pinned host memory, `pitch` bytes apart, and their handle.
 class Buffer {
  public:
-  explicit Buffer(std::size_t bytes) : bytes_(bytes) {
-    if (starpu_malloc_flags(&memory_, bytes, STARPU_MALLOC_PINNED | STARPU_MALLOC_SIMULATION_FOLDED) != 0)
+  explicit Buffer(std::size_t bytes) : Buffer(bytes, 1, bytes) {}
+  Buffer(std::size_t line, std::size_t count, std::size_t pitch) : bytes_(count * pitch) {
+    if (starpu_malloc_flags(&memory_, bytes_, STARPU_MALLOC_PINNED | STARPU_MALLOC_SIMULATION_FOLDED) != 0)
       throw Error(Errc::io, "copies cannot be measured: no pinned host memory; raise the limit of locked memory");
-    starpu_vector_data_register(&handle_, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(memory_),
-                                static_cast<std::uint32_t>(bytes), 1);
+    starpu_matrix_data_register(&handle_, STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(memory_),
+                                static_cast<std::uint32_t>(pitch), static_cast<std::uint32_t>(line),
+                                static_cast<std::uint32_t>(count), 1);
   }
   ~Buffer() {
     starpu_data_unregister(handle_);
@@ -61,6 +64,14 @@ Seconds copy_seconds(Buffer& buffer, int from, int to) {
     times.push_back((starpu_timing_now() - begin) * 1e-6);
   }
   return std::max(median(times), 1e-9);
+}
+
+// What each of the lines adds in the slower direction.
+Seconds piece_latency(int node, Buffer& together, Buffer& scattered) {
+  Seconds most = 0;
+  for (const auto& [from, to] : {std::pair(STARPU_MAIN_RAM, node), std::pair(node, STARPU_MAIN_RAM)})
+    most = std::max(most, copy_seconds(scattered, from, to) - copy_seconds(together, from, to));
+  return most / static_cast<double>(lines);
 }
 
 void measure_device(Device& device, int node, Buffer& small, Buffer& large) {
@@ -118,9 +129,12 @@ double together(const View& view) {
 void measure_links(View& view) {
   if (view.device_node.empty()) return;
   {
-    Buffer small(small_bytes), large(large_bytes);
-    for (std::size_t i = 0; i < view.device_node.size(); ++i)
+    Buffer small(small_bytes), large(large_bytes), together(line_bytes, lines, line_bytes),
+        scattered(line_bytes, lines, line_pitch);
+    for (std::size_t i = 0; i < view.device_node.size(); ++i) {
       measure_device(view.machine.devices[i], view.device_node[i], small, large);
+      view.machine.devices[i].piece_latency = piece_latency(view.device_node[i], together, scattered);
+    }
   }
   double sum = 0;
   for (const Device& device : view.machine.devices) sum += device.h2d_bytes_per_s + device.d2h_bytes_per_s;
