@@ -34,6 +34,7 @@ void check_device(const Device& device, const std::string& field) {
   check_rate(field + ".h2d_bytes_per_s", device.h2d_bytes_per_s);
   check_rate(field + ".d2h_bytes_per_s", device.d2h_bytes_per_s);
   check_number(field + ".latency", device.latency);
+  check_number(field + ".start_latency", device.start_latency);
   check_number(field + ".piece_latency", device.piece_latency);
   check_number(field + ".peer_bytes_per_s", device.peer_bytes_per_s);
 }
@@ -61,6 +62,7 @@ Json json_of(const Device& device) {
           {"d2h_bytes_per_s", device.d2h_bytes_per_s},
           {"latency", device.latency},
           {"peer_bytes_per_s", device.peer_bytes_per_s},
+          {"start_latency", device.start_latency},
           {"piece_latency", device.piece_latency},
           {"product", device.product}};
 }
@@ -121,6 +123,7 @@ Device device_from(const Json& json, const std::string& where) {
   device.d2h_bytes_per_s = number_of(json, "d2h_bytes_per_s", where);
   device.latency = number_of(json, "latency", where);
   device.peer_bytes_per_s = number_or(json, "peer_bytes_per_s", where, 0);
+  device.start_latency = number_or(json, "start_latency", where, 0);
   device.piece_latency = number_or(json, "piece_latency", where, 0);
   if (json.contains("product")) device.product = text_of(json, "product", where);
   return device;

@@ -255,10 +255,12 @@ Plan plan(const Operation& operation, const Machine& machine, const Models& mode
   // Ties are broken by position: by name first, so that the order of units does not matter.
   const std::vector<std::size_t> order = canonical_order(machine);
   Machine ordered = machine;
-  State ordered_state = state;
+  State ordered_state;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    ordered.units[i] = machine.units[order[i]];
-    if (!state.busy.empty()) ordered_state.busy[i] = state.busy[order[i]];
+    const Unit& unit = ordered.units[i] = machine.units[order[i]];
+    // What a device takes to start is as if it were busy so long.
+    ordered_state.busy.push_back((state.busy.empty() ? 0 : state.busy[order[i]]) +
+                                 (unit.device < 0 ? 0 : machine.devices[index(unit.device)].start_latency));
   }
   const CostTable costs = predict(operation, ordered, models, request);
   const Problem problem{operation, ordered, costs, ordered_state, request};

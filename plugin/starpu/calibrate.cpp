@@ -40,6 +40,13 @@ class SampleTask {
   SampleTask& operator=(const SampleTask&) = delete;
 
   const starpu_task* get() const { return task_; }
+  void bring_home() const {
+    for (std::size_t i = 0; i < handles_.size(); ++i) {
+      if (!(modes_[i] & STARPU_W)) continue;
+      starpu_data_acquire(handles_[i], STARPU_R);
+      starpu_data_release(handles_[i]);
+    }
+  }
   starpu_task* make_block(BlockRun& block) const {
     starpu_task* task = make_block_task(codelet_, block, handles_, modes_);
     task->cl_arg = task_->cl_arg;
@@ -181,6 +188,37 @@ std::vector<Sample> measure_blocks(const Target& target, Seconds budget, const s
   return samples;
 }
 
+// By how much a small task on the unit takes longer, from submission until its results are in host memory, than its
+// model and copies say.
+Seconds start_latency(const Target& target, const TimeModel& model) {
+  constexpr unsigned tasks = 9;
+  constexpr std::uint64_t extent = 256;
+  const Device& device = target.view->machine.devices[static_cast<std::size_t>(target.view->machine.units[target.unit].device)];
+  const auto places = places_of(target.view->units[target.unit]);
+  Extents extents;
+  extents.fill(1);
+  std::fill_n(extents.begin(), target.codelet->divisible->ndims, extent);
+  std::vector<double> more;
+  for (unsigned i = 0; i < tasks; ++i) {
+    std::vector<std::unique_ptr<SampleTask>> samples;
+    samples.push_back(std::make_unique<SampleTask>(*target.codelet, extents, target.type));
+    PlanKey key;
+    if (!samples[0]->get() || describe(samples[0]->get(), *target.codelet, *target.view, key) != 0) return 0;
+    const Operation operation = make_operation(samples[0]->get(), key, *target.view);
+    Seconds expected = evaluate(model, operation, whole_box(operation));
+    for (const Operand& operand : operation.operands) {
+      const Bytes size = bytes(operand, whole_box(operation));
+      if (operand.access != Access::write) expected += device.latency + size / device.h2d_bytes_per_s;
+      if (operand.access != Access::read) expected += device.latency + size / device.d2h_bytes_per_s;
+    }
+    const Seconds begin = now_seconds();
+    if (run_once(target, samples, {places.front()}).empty()) return 0;
+    samples[0]->bring_home();
+    more.push_back(now_seconds() - begin - expected);
+  }
+  return std::max(0.0, median(more));
+}
+
 std::vector<Target> targets_of(const Registered& codelet, const View& view, const CalibrationOptions& options) {
   std::vector<Target> targets;
   Extents small;
@@ -245,9 +283,15 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
       options.progress(static_cast<double>(i) / static_cast<double>(targets.size()),
                        unit + " " + target.implementation.name + " " + to_string(target.type));
     const auto samples = measure_blocks(target, options.budget / static_cast<double>(targets.size()), options.extents);
-    if (samples.size() >= 3)
-      models.times[{unit, registered->divisible->name, target.implementation.name, target.type}] =
-          fit(samples, static_cast<int>(registered->divisible->ndims));
+    if (samples.size() < 3) continue;
+    TimeModel model = fit(samples, static_cast<int>(registered->divisible->ndims));
+    const int device = view.machine.units[target.unit].device;
+    if (device >= 0) {
+      Seconds& least = view.machine.devices[static_cast<std::size_t>(device)].start_latency;
+      const Seconds latency = start_latency(target, model);
+      least = least > 0 ? std::min(least, latency) : latency;
+    }
+    models.times[{unit, registered->divisible->name, target.implementation.name, target.type}] = std::move(model);
   }
   if (options.progress) options.progress(1, "done");
   starpu_profiling_status_set(profiling);

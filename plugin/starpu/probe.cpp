@@ -101,6 +101,7 @@ void merge_measured(Machine& machine, const Machine& measured) {
         device.h2d_bytes_per_s = known.h2d_bytes_per_s;
         device.d2h_bytes_per_s = known.d2h_bytes_per_s;
         device.latency = known.latency;
+        device.start_latency = known.start_latency;
         device.piece_latency = known.piece_latency;
       }
   machine.host_link_bytes_per_s = measured.host_link_bytes_per_s;

@@ -33,10 +33,10 @@ std::string units_table(const Machine& machine) {
 
 std::string links_table(const Machine& machine) {
   if (machine.devices.empty()) return "";
-  std::vector<std::vector<std::string>> rows{{"device", "to it", "from it", "latency", "a piece", "to its peers"}};
+  std::vector<std::vector<std::string>> rows{{"device", "to it", "from it", "latency", "a piece", "a task", "to its peers"}};
   for (const Device& device : machine.devices)
     rows.push_back({device.name, with_unit(device.h2d_bytes_per_s, "B/s"),
-                    with_unit(device.d2h_bytes_per_s, "B/s"), with_unit(device.latency, "s"), with_unit(device.piece_latency, "s"),
+                    with_unit(device.d2h_bytes_per_s, "B/s"), with_unit(device.latency, "s"), with_unit(device.piece_latency, "s"), with_unit(device.start_latency, "s"),
                     device.peer_bytes_per_s > 0 ? with_unit(device.peer_bytes_per_s, "B/s") : "-"});
   std::string text = table(rows);
   if (machine.host_link_bytes_per_s > 0)

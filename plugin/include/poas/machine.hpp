@@ -16,6 +16,7 @@ struct Device {
   double h2d_bytes_per_s = 0, d2h_bytes_per_s = 0;
   Seconds latency = 0;
   double peer_bytes_per_s = 0;  // to other devices, 0: only through the host
+  Seconds start_latency = 0;    // of the runtime, once a task: until a device has begun and its end has been noticed
   Seconds piece_latency = 0;    // of each piece of a copy whose pieces lie pages apart, see scattered_pieces()
   std::string product{};        // "NVIDIA H200", "" if not known: devices of one product have like models
 };
