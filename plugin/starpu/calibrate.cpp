@@ -112,9 +112,13 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
   return failed ? std::vector<double>{} : times;
 }
 
-// Median over the repetitions of what the slowest worker took for a block with these extents; false if it
-// cannot be run.
-bool measure(const Target& target, const Extents& extents, Sample& sample) {
+struct Measured {
+  Sample sample;      // the median time
+  double slowest = 1; // of the workers at once, over it
+};
+
+// Runs a block with these extents on all workers at once, several times; false if it cannot be run.
+bool measure(const Target& target, const Extents& extents, Measured& result) {
   const auto places = places_of(target.view->units[target.unit]);
   std::vector<std::unique_ptr<SampleTask>> samples;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -124,19 +128,22 @@ bool measure(const Target& target, const Extents& extents, Sample& sample) {
   PlanKey key;
   if (describe(samples.front()->get(), *target.codelet, *target.view, key) != 0) return false;
   const Operation operation = make_operation(samples.front()->get(), key, *target.view);
-  std::vector<double> times;
+  std::vector<double> times, slowest;
   for (unsigned i = 0; i < target.repetitions + 1; ++i) {
     const auto some = run_once(target, samples, places);
     if (some.empty()) return false;
-    // The first brings the operands.  A share is done when its slowest worker is: on a busy node some cores
-    // take twice as long as others.
-    if (i > 0) times.push_back(*std::max_element(some.begin(), some.end()));
+    if (i == 0) continue;  // brings the operands
+    times.insert(times.end(), some.begin(), some.end());
+    slowest.push_back(*std::max_element(some.begin(), some.end()));
   }
+  Sample& sample = result.sample;
   sample.extents = extents_of(operation);
   sample.work = work(operation, sample.extents);
   sample.bytes = bytes(operation, whole_box(operation));
   sample.seconds = median(times);
-  return sample.seconds > 0;
+  if (!(sample.seconds > 0)) return false;
+  result.slowest = median(slowest) / sample.seconds;
+  return true;
 }
 
 // Random extents whose product times `per_point` is about `work`: shapes from tall to flat, a third of
@@ -157,9 +164,14 @@ Extents random_extents(std::mt19937& random, const poas_divisible& d, double poi
   return extents;
 }
 
-// Blocks from short to long ones; each size follows from the speed seen so far.
-std::vector<Sample> measure_blocks(const Target& target, Seconds budget, const std::vector<Extents>& wanted) {
+struct Blocks {
   std::vector<Sample> samples;
+  std::vector<double> slowest;
+};
+
+// Blocks from short to long ones; each size follows from the speed seen so far.
+Blocks measure_blocks(const Target& target, Seconds budget, const std::vector<Extents>& wanted) {
+  Blocks blocks;
   const poas_divisible& d = *target.codelet->divisible;
   std::mt19937 random(20240607u + static_cast<unsigned>(target.unit));  // any fixed seed: runs repeat
   const Seconds begin = now_seconds();
@@ -171,9 +183,11 @@ std::vector<Sample> measure_blocks(const Target& target, Seconds budget, const s
   double left = target.most_bytes;
   for (unsigned i = 0; i < count && now_seconds() - begin < budget; ++i) {
     const Extents extents = wanted.empty() ? random_extents(random, d, points) : wanted[i];
-    Sample sample;
-    if (!measure(target, extents, sample)) break;
-    samples.push_back(sample);
+    Measured measured;
+    if (!measure(target, extents, measured)) break;
+    const Sample& sample = measured.sample;
+    blocks.samples.push_back(sample);
+    blocks.slowest.push_back(measured.slowest);
     left = std::max(0.0, left - sample.bytes);
     double product = 1;
     for (const std::uint64_t extent : sample.extents) product *= static_cast<double>(extent);
@@ -185,7 +199,18 @@ std::vector<Sample> measure_blocks(const Target& target, Seconds budget, const s
     const double fit = std::pow(room / (sample.bytes / std::pow(product, 2.0 / d.ndims)), d.ndims / 2.0);
     points = std::min({points_per_s * next, fit, 8 * std::max(points, product)});
   }
-  return samples;
+  return blocks;
+}
+
+// A share is done when its last worker is, and on a busy node some cores take twice as long as others: the model tells
+// of the slowest, its error of blocks on any.
+TimeModel fit_blocks(const Blocks& blocks, int ndims) {
+  TimeModel model = fit(blocks.samples, ndims);
+  const double slowest = median(blocks.slowest);
+  model.fixed *= slowest;
+  model.seconds_per_flop *= slowest;
+  model.seconds_per_byte *= slowest;
+  return model;
 }
 
 // By how much a small task on the unit takes longer, from submission until its results are in host memory, than its
@@ -282,9 +307,9 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
     if (options.progress)
       options.progress(static_cast<double>(i) / static_cast<double>(targets.size()),
                        unit + " " + target.implementation.name + " " + to_string(target.type));
-    const auto samples = measure_blocks(target, options.budget / static_cast<double>(targets.size()), options.extents);
-    if (samples.size() < 3) continue;
-    TimeModel model = fit(samples, static_cast<int>(registered->divisible->ndims));
+    const Blocks blocks = measure_blocks(target, options.budget / static_cast<double>(targets.size()), options.extents);
+    if (blocks.samples.size() < 3) continue;
+    TimeModel model = fit_blocks(blocks, static_cast<int>(registered->divisible->ndims));
     const int device = view.machine.units[target.unit].device;
     if (device >= 0) {
       Seconds& least = view.machine.devices[static_cast<std::size_t>(device)].start_latency;
