@@ -46,6 +46,8 @@ Models some_models() {
   models.times[{"cuda0", "gemm NN", "cublas", Type::fp32}] = model;
   models.times[{"cpu", "gemm NN", "openblas", Type::fp64}] =
       TimeModel{2e-6, 1e-10, 0, TimeModel{}.tile, 1, 0, 3};
+  model.forest = std::make_shared<Forest>(std::vector<std::string>{"0 100.5 -1 1000 2 7 -1 3 -1 -2000", "-1 5"}, 132);
+  models.times[{"NVIDIA H200", "gemm", "cublas-tf32", Type::fp32}] = model;
   return models;
 }
 

@@ -247,5 +247,20 @@ TEST_F(WrittenPlan, ASplitWithoutBlocksIsRefused) {
   EXPECT_THROW(check(), Error);
 }
 
+TEST(StartLatency, CountsOnceATaskOnADeviceAndMovesSmallTasksToTheHost) {
+  Node both = node().host("cpu", 1, 1e9).device("gpu", 4e9, 1e12, 0);
+  const Operation operation = pure_work(1000000);  // 1 ms on the host, 0.25 ms on the device
+  Request never;
+  never.split = SplitMode::never;
+  const Plan before = both.plan(operation, never);
+  ASSERT_EQ(before.whole_unit, 1);
+  both.machine.devices[0].start_latency = 0.5e-3;
+  const Plan after = both.plan(operation, never);
+  EXPECT_EQ(after.whole_unit, 1);
+  EXPECT_NEAR(after.makespan, before.makespan + 0.5e-3, 1e-9);
+  both.machine.devices[0].start_latency = 1e-3;
+  EXPECT_EQ(both.plan(operation, never).whole_unit, 0);
+}
+
 }  // namespace
 }  // namespace poas::test

@@ -160,5 +160,15 @@ TEST(Predict, BrokenModelsAreNotUsed) {
   }
 }
 
+TEST(Predict, AUnitWithoutAModelTakesThatOfItsProduct) {
+  Machine machine = node();
+  machine.devices[0].product = "Maker Card 7";
+  Models models = models_of({{{"Maker Card 7", "scale", "tf32", Type::fp32}, measured(3e-9)}});
+  EXPECT_EQ(predict(scale(), node(), models, allowing(Precision::tf32)).units[1].model.samples, 0u) << "another product";
+  EXPECT_EQ(predict(scale(), machine, models, allowing(Precision::tf32)).units[1].model, measured(3e-9));
+  models.times[{"cuda0.tensor", "scale", "tf32", Type::fp32}] = measured(5e-9);
+  EXPECT_EQ(predict(scale(), machine, models, allowing(Precision::tf32)).units[1].model, measured(5e-9));
+}
+
 }  // namespace
 }  // namespace poas

@@ -173,5 +173,16 @@ TEST(Simulate, NothingTakesNoTime) {
   EXPECT_EQ(run(operation, node().host("cpu", 1, 1), {}).makespan, 0);
 }
 
+TEST(Simulate, LinesThatLiePagesApartDelayTheirCopies) {
+  // A half of 5000 rows: A has 2, B is whole, C has 3 lines of 20,000 bytes; a second for each line.
+  const Operation operation = gemm(5000, 3, 2);
+  Node one = node().device("gpu", 1, 1e12, 0);
+  const std::vector<Block> half{piece(operation, 0, 0, 2500, 1)};
+  const Seconds without = run(operation, one, half).makespan;
+  one.machine.devices[0].piece_latency = 1;
+  // C is read and written.
+  EXPECT_NEAR(run(operation, one, half).makespan, without + 2 + 3 + 3, 1e-6);
+}
+
 }  // namespace
 }  // namespace poas::test
