@@ -22,16 +22,14 @@
 #include <thread>
 #include <vector>
 
+#include "gpu_samples.hpp"
+
 namespace {
 
 constexpr std::size_t pool_bytes = std::size_t{8} << 30;
-constexpr int batches = 5;
 constexpr double batch_seconds = 150e-6;   // short launches are repeated within a batch
 constexpr double least_extent = 64, most_extent = 16384;
 
-void check(cudaError_t code, const char* what) {
-  if (code != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(code));
-}
 void check(cublasStatus_t code, const char* what) {
   if (code != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(std::string(what) + ": " + cublasGetStatusString(code));
 }
@@ -111,36 +109,6 @@ class Clock {
   int (*power_)(void*, unsigned*) = nullptr;
 };
 
-// Between two events, in seconds.
-class Timer {
- public:
-  Timer() {
-    check(cudaEventCreate(&begin_), "event");
-    check(cudaEventCreate(&end_), "event");
-  }
-  ~Timer() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
-  }
-  template <typename Work>
-  double operator()(cudaStream_t stream, Work work) {
-    check(cudaEventRecord(begin_, stream), "event");
-    work();
-    check(cudaEventRecord(end_, stream), "event");
-    check(cudaEventSynchronize(end_), "launch");
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin_, end_), "event");
-    return milliseconds * 1e-3;
-  }
-
- private:
-  cudaEvent_t begin_{}, end_{};
-};
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 // Holds a stream back until open() is called.
 class Gate {
@@ -282,22 +250,6 @@ class GemmSampler {
   std::size_t sets_ = 1, set_bytes_ = 0, turn_ = 0;
 };
 
-void header(const char* columns) {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, 0), "device");
-  int runtime = 0;
-  check(cudaRuntimeGetVersion(&runtime), "version");
-  std::printf("# %s, CUDA %d.%d, %d multiprocessors\n%s\n", properties.name, runtime / 1000, runtime % 1000 / 10,
-              properties.multiProcessorCount, columns);
-}
-
-struct Options {
-  std::string type = "fp32";
-  unsigned count = 250;
-  std::uint64_t seed = 1;
-  double limit = 60;
-};
-
 void gemms(const Kind& kind, const Options& options) {
   header("type\timplementation\tm\tn\tk\tseconds\tspread\tlaunches\tMHz\tW");
   GemmSampler sampler(kind);
@@ -306,90 +258,6 @@ void gemms(const Kind& kind, const Options& options) {
   for (unsigned i = 0; i < options.count; ++i) {
     sampler.sample(shapes.next());
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.limit) break;
-  }
-}
-
-// One copy: rows of `piece` bytes that begin `pitch` bytes apart in host memory, or one piece.
-struct CopyShape {
-  std::size_t bytes, piece, pitch;
-  std::size_t rows() const { return bytes / piece; }
-};
-
-class CopySampler {
- public:
-  CopySampler() {
-    check(cudaMalloc(&device_, most), "device memory");
-    check(cudaMallocHost(&pinned_, 2 * most_span), "pinned memory");
-    pageable_.resize(2 * most, 1);
-    std::fill_n(static_cast<unsigned char*>(pinned_), 2 * most_span, static_cast<unsigned char>(1));
-    check(cudaStreamCreate(&in_), "stream");
-    check(cudaStreamCreate(&out_), "stream");
-  }
-
-  void sample(const char* direction, const char* memory, const CopyShape& shape) {
-    const bool pinned = memory[1] == 'i';
-    unsigned char* const host = pinned ? static_cast<unsigned char*>(pinned_) : pageable_.data();
-    const std::size_t second = pinned ? most_span : most;
-    const std::string way = direction;
-    std::vector<double> times;
-    for (int i = 0; i <= batches; ++i)
-      times.push_back(timer_(in_, [&] {
-        if (way != "d2h") copy(true, host, shape, in_);
-        if (way == "d2h") copy(false, host, shape, in_);
-        if (way == "both") {
-          copy(false, host + second, shape, out_);
-          check(cudaEventRecord(done_.event, out_), "event");
-          check(cudaStreamWaitEvent(in_, done_.event), "event");
-        }
-      }));
-    times.erase(times.begin());
-    std::printf("%s\t%s\t%zu\t%zu\t%zu\t%.6g\n", direction, memory, shape.bytes, shape.piece, shape.pitch, median(times));
-  }
-
-  static constexpr std::size_t most = std::size_t{256} << 20;
-  static constexpr std::size_t most_span = std::size_t{4} << 30;   // of pinned memory that the rows of a copy lie in
-
- private:
-  struct Event {
-    Event() { check(cudaEventCreate(&event), "event"); }
-    cudaEvent_t event{};
-  };
-
-  void copy(bool to_device, unsigned char* host, const CopyShape& s, cudaStream_t stream) {
-    if (to_device)
-      check(cudaMemcpy2DAsync(device_, s.piece, host, s.pitch, s.piece, s.rows(), cudaMemcpyHostToDevice, stream), "copy");
-    else
-      check(cudaMemcpy2DAsync(host, s.pitch, device_, s.piece, s.piece, s.rows(), cudaMemcpyDeviceToHost, stream), "copy");
-  }
-
-  void* device_ = nullptr;
-  void* pinned_ = nullptr;
-  std::vector<unsigned char> pageable_;
-  cudaStream_t in_{}, out_{};
-  Timer timer_;
-  Event done_;
-};
-
-// Random copies: 4 KiB to 256 MiB, half of those of pinned memory in rows of 256 bytes to 128 KiB.
-void copies(const Options& options) {
-  header("direction\tmemory\tbytes\tpiece\tpitch\tseconds");
-  CopySampler sampler;
-  std::mt19937_64 random(options.seed);
-  const auto log_uniform = [&](double least, double most) {
-    const double fraction = static_cast<double>(random() >> 11) * 0x1p-53;
-    return static_cast<std::size_t>(least * std::exp(fraction * std::log(most / least)));
-  };
-  for (unsigned i = 0; i < options.count; ++i) {
-    const std::size_t bytes = log_uniform(4096, CopySampler::most);
-    const char* direction = i % 3 == 0 ? "h2d" : i % 3 == 1 ? "d2h" : "both";
-    const char* memory = i / 3 % 3 == 0 ? "pageable" : "pinned";
-    CopyShape shape{bytes, bytes, bytes};
-    if (i / 3 % 3 == 1) {
-      shape.piece = std::min(bytes, log_uniform(256, 131072));
-      shape.pitch = shape.piece + log_uniform(64, 131072);
-      shape.bytes = std::min(bytes / shape.piece, CopySampler::most_span / shape.pitch) * shape.piece;
-    }
-    sampler.sample(direction, memory, shape);
   }
 }
 

@@ -12,7 +12,8 @@ PURE = re.compile(r"^(plugin/(predict|optimize|adapt|schedule)/|plugin/[^/]+\.(c
 CLIENT = re.compile(r"^(codelets|examples|tools)/")
 VENDOR = re.compile(r"^(cuda|cublas|cudnn|cufft|nvml|CL/|clblast)", re.I)
 EDGE = re.compile(r"^(starpu/|poas/(poas\.h|runtime\.hpp|divisible\.hpp)$)")
-INTERNAL = re.compile(r"^(plugin|predict|optimize|adapt|schedule|starpu|models)/")
+# models/training is a library of its own, for programs that fit.
+INTERNAL = re.compile(r"^(plugin|predict|optimize|adapt|schedule|starpu|models(?!/training))/")
 # Hosts that texts may name: where the project's foundations live.
 HOSTS = {"starpu.gitlabpages.inria.fr", "gitlab.inria.fr", "github.com", "www.apache.org", "www.gnu.org",
          "doi.org", "arxiv.org", "simgrid.org", "developer.nvidia.com", "docs.nvidia.com", "simgrid.gforge.inria.fr",

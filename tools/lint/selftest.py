@@ -46,6 +46,7 @@ CASES = [
     ("dependency-directions", "models/fit.cpp", "#include <cuda_runtime.h>\n", "#include <vector>\n"),
     ("dependency-directions", "plugin/schedule/a.cpp", '#include "starpu/blocks.hpp"\n', '#include "adapt/adapt.hpp"\n'),
     ("dependency-directions", "codelets/a.cpp", '#include "optimize/optimize.hpp"\n', "#include <starpu.h>\n"),
+    ("dependency-directions", "tools/a.cpp", '#include "models/median.hpp"\n', '#include "models/training/train.hpp"\n'),
     ("operation-names", "plugin/starpu/a.cpp", "// as in a ge" "mm\n", ("codelets/a.cpp", "// as in a ge" "mm\n")),
     ("operation-names", "plugin/predict/a.cpp", "int con" "v;\n", "int converted;\n"),
     ("private-paths", "tools/a.cmake", "set(X /ho" "me/someone/x)\n", "set(X $ENV{HOME}/x /ho" "me/user/invented)\n"),

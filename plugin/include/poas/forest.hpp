@@ -16,7 +16,7 @@ using Features = std::array<float, feature_count>;
 
 // What decides how well a block fills a device: extents of the first three dimensions (the rest multiplied into the
 // third) with their products and ratios, the power of two that divides each, how far they fill ten sizes of tiles, how
-// far the tiles fill waves of `parallel`, and remainders.  For GEMM: m, n, k.
+// far the tiles fill waves of `parallel`, and remainders.
 Features features_of(const Extents& extents, int ndims, unsigned parallel);
 
 // A sum of trees, as gradient boosting makes them (Friedman, Annals of Statistics 29(5), 2001): the logarithm of the
