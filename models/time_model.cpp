@@ -74,6 +74,12 @@ Seconds evaluate(const TimeModel& model, const Operation& operation, const Box& 
   return model.forest ? simple * std::exp(model.forest->predict(extents, ndims)) : simple;
 }
 
+double mean_error(const TimeModel& model, const std::vector<Sample>& samples, int ndims) {
+  double sum = 0;
+  for (const Sample& sample : samples) sum += std::abs(evaluate(model, sample, ndims) / sample.seconds - 1);
+  return sum / static_cast<double>(samples.size());
+}
+
 bool operator==(const TimeModel& a, const TimeModel& b) {
   const auto numbers = [](const TimeModel& m) {
     return std::tie(m.fixed, m.seconds_per_flop, m.seconds_per_byte, m.tile, m.parallel, m.relative_error, m.samples);

@@ -95,10 +95,6 @@ TimeModel simple_fit(std::vector<Sample> samples, int ndims) {
   return fit(samples, ndims);
 }
 
-double mean_error(const TimeModel& model, const std::vector<Sample>& samples, int ndims) {
-  return errors_of(predictions(model, samples, ndims), samples).mean;
-}
-
 }  // namespace
 
 Errors errors_of(const std::vector<Seconds>& predicted, const std::vector<Sample>& samples) {

@@ -1,6 +1,7 @@
 // Measures blocks of a codelet on every unit through StarPU, so that simulated nodes calibrate the same way.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 #include <random>
 
@@ -244,6 +245,46 @@ Seconds start_latency(const Target& target, const TimeModel& model) {
   return std::max(0.0, median(more));
 }
 
+// The model that came with poas for the unit's product stays if it errs here by no more than the new one, or by no more
+// than twice what it errs where it was made; else "".
+std::string shipped_instead(const Models& shipped, const ModelKey& key, const View& view, const Target& target,
+                            const Blocks& blocks, double error) {
+  const int device = view.machine.units[target.unit].device;
+  if (device < 0) return "";
+  const std::string& product = view.machine.devices[static_cast<std::size_t>(device)].product;
+  const auto found = shipped.times.find({product, key.operation, key.implementation, key.type});
+  if (found == shipped.times.end()) return "";
+  const double its_error = mean_error(found->second, blocks.samples, static_cast<int>(target.codelet->divisible->ndims));
+  if (its_error > std::max(error, 2 * found->second.relative_error)) return "";
+  char words[160];
+  std::snprintf(words, sizeof words, "the model of %s that came with poas errs by %.1f %% here, a new one by %.1f %%: it stays",
+                product.c_str(), 100 * its_error, 100 * error);
+  return words;
+}
+
+// Measures one implementation on one unit and stores its model, and what the device takes to start.  Words if another
+// model stays in its place.
+std::string calibrate_target(const Target& target, const CalibrationOptions& options, Seconds budget, View& view,
+                             const Models& shipped, Models& models) {
+  const poas_divisible& divisible = *target.codelet->divisible;
+  const Blocks blocks = measure_blocks(target, budget, options.extents);
+  if (blocks.samples.size() < 3) return "";
+  const TimeModel model = fit_blocks(blocks, static_cast<int>(divisible.ndims));
+  const Unit& unit = view.machine.units[target.unit];
+  if (unit.device >= 0) {
+    Seconds& least = view.machine.devices[static_cast<std::size_t>(unit.device)].start_latency;
+    const Seconds latency = start_latency(target, model);
+    least = least > 0 ? std::min(least, latency) : latency;
+  }
+  const ModelKey key{unit.name, divisible.name, target.implementation.name, target.type};
+  const std::string stays = shipped_instead(shipped, key, view, target, blocks, model.relative_error);
+  if (stays.empty())
+    models.times[key] = model;
+  else
+    models.times.erase(key);
+  return stays;
+}
+
 std::vector<Target> targets_of(const Registered& codelet, const View& view, const CalibrationOptions& options) {
   std::vector<Target> targets;
   Extents small;
@@ -296,7 +337,8 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
   View view = make_view(workers.data(), static_cast<unsigned>(workers.size()));
   const int profiling = starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
   measure_links(view);
-  Models models = planner().models_as_stored();
+  Models models = planner().models_as_stored(), shipped;
+  add_installed_models(shipped, view.machine);
   const auto targets = targets_of(*registered, view, options);
   if (targets.empty())
     throw Error(Errc::no_unit, "nothing can be measured: no unit of this node has an implementation of " +
@@ -307,16 +349,10 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
     if (options.progress)
       options.progress(static_cast<double>(i) / static_cast<double>(targets.size()),
                        unit + " " + target.implementation.name + " " + to_string(target.type));
-    const Blocks blocks = measure_blocks(target, options.budget / static_cast<double>(targets.size()), options.extents);
-    if (blocks.samples.size() < 3) continue;
-    TimeModel model = fit_blocks(blocks, static_cast<int>(registered->divisible->ndims));
-    const int device = view.machine.units[target.unit].device;
-    if (device >= 0) {
-      Seconds& least = view.machine.devices[static_cast<std::size_t>(device)].start_latency;
-      const Seconds latency = start_latency(target, model);
-      least = least > 0 ? std::min(least, latency) : latency;
-    }
-    models.times[{unit, registered->divisible->name, target.implementation.name, target.type}] = std::move(model);
+    const std::string stays = calibrate_target(target, options, options.budget / static_cast<double>(targets.size()), view,
+                                               shipped, models);
+    if (options.progress && !stays.empty())
+      options.progress((static_cast<double>(i) + 1) / static_cast<double>(targets.size()), stays);
   }
   if (options.progress) options.progress(1, "done");
   starpu_profiling_status_set(profiling);

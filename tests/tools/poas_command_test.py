@@ -43,7 +43,7 @@ class Case(unittest.TestCase):
 class Usage(Case):
     def test_every_command_explains_itself(self):
         self.assertIn("calibrate", self.poas("--help").stdout)
-        for command in (["run"], ["env"], ["machine"], ["calibrate"], ["plan"], ["plan", "gemm"], ["doctor"]):
+        for command in (["run"], ["env"], ["machine"], ["calibrate"], ["fit"], ["plan"], ["plan", "gemm"], ["doctor"]):
             self.assertIn("Usage:", self.poas(*command, "--help").stdout)
 
     def test_wrong_usage_is_told_apart(self):
@@ -54,6 +54,38 @@ class Usage(Case):
         self.refused("calibrate", "--budget", "soon", code=2, words=["soon", "30s"])
         self.refused("calibrate", "--budget", "-3s", code=2, words=["-3s"])
         self.refused("calibrate", "--types", "fp12", code=2, words=["fp12"])
+
+
+class Fit(Case):
+    HEAD = "# Maker Card 7, CUDA 1.0, 10 multiprocessors\ntype\timplementation\tm\tn\tk\tseconds\n"
+
+    @staticmethod
+    def rows(shapes):
+        # 1 us and 1e12 flop/s.
+        return "".join(f"fp32\tcard\t{m}\t{n}\t{k}\t{1e-6 + 2e-12 * m * n * k:.9g}\n" for m, n, k in shapes)
+
+    def test_a_table_becomes_models_that_plans_of_such_machines_use(self):
+        known = [(64 * i, 64 * j, 64 * k) for i in range(1, 5) for j in range(1, 5) for k in range(1, 5)]
+        train = self.write("train.tsv", self.HEAD + self.rows(known))
+        test = self.write("test.tsv", self.HEAD + self.rows([(100, 200, 300), (300, 200, 100), (77, 77, 7777)]))
+        out = os.path.join(self.folder, "maker-card-7.json")
+        printed = self.poas("fit", "--train", train, "--test", test, "--out", out, "--note", "by a test").stdout
+        self.assertIn("card on Maker Card 7, from 64 blocks", printed)
+        self.assertIn("0.0 %", printed)
+        with open(out, encoding="utf-8") as file:
+            models = json.load(file)
+        self.assertIn("by a test", models["when"])
+        model, = models["models"]
+        self.assertEqual((model["unit"], model["implementation"], model["type"]), ("Maker Card 7", "card", "fp32"))
+        self.assertAlmostEqual(model["seconds_per_flop"] * 1e12, 1, places=3)
+
+    def test_what_is_no_table_is_named(self):
+        self.refused("fit", "--train", "nowhere.tsv", code=1, words=["nowhere.tsv"])
+        self.refused("fit", "--train", self.write("empty.tsv", self.HEAD), code=1, words=["empty.tsv", "gpu_samples"])
+        odd = self.write("odd.tsv", self.HEAD + "int4\tcard\t1\t1\t1\t1\n")
+        self.refused("fit", "--train", odd, code=1, words=["int4", "fp64"])
+        few = self.write("few.tsv", self.HEAD + self.rows([(1, 2, 3), (4, 5, 6)]))
+        self.refused("fit", "--train", few, code=1, words=["at least 3"])
 
 
 class Run(Case):
@@ -153,6 +185,26 @@ class Plan(Case):
         """Names of the implementations that each unit would use."""
         return {unit: self.plan("--units", unit)["units"][i]["implementation"]
                 for i, unit in enumerate(("cpu", "cuda0"))}
+
+    def test_models_that_came_with_poas_serve_machines_of_their_product(self):
+        device = {"name": "cuda0", "memory_bytes": 141e9, "h2d_bytes_per_s": 55e9, "d2h_bytes_per_s": 55e9,
+                  "latency": 1e-5, "product": "NVIDIA H200"}
+        units = [{"name": "cuda0.tensor", "kind": "tensor", "device": 0, "workers": 1}]
+        machine = {"version": 1, "name": "there", "devices": [device], "units": units, "host_link_bytes_per_s": 101e9,
+                   "task_overhead": 1e-5, "split_overhead": 1e-4, "block_overhead": 6e-6, "source": "by hand"}
+
+        def plan():
+            file = self.write("machine.json", machine)
+            return json.loads(self.poas("plan", "gemm", "-m", "8192", "-n", "8192", "-k", "8192", "--precision", "tf32",
+                                        "--machine", file, "--json").stdout)
+
+        known = plan()
+        self.assertEqual(known["source"], "measured")
+        # By hand, in StarPU on an H200: 11.2 ms; the copies alone take 9.7.
+        self.assertGreater(known["makespan"], 9.7e-3)
+        self.assertLess(known["makespan"], 12.5e-3)
+        device["product"] = "Unknown Card"
+        self.assertEqual(plan()["source"], "default")
 
     def test_shares_follow_the_rates(self):
         names = self.implementations()

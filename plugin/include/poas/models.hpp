@@ -50,6 +50,8 @@ struct Sample {
 };
 // Of the sample's block; its seconds are not looked at.
 Seconds evaluate(const TimeModel& model, const Sample& sample, int ndims);
+// Mean of |predicted - measured| / measured over at least one sample.
+double mean_error(const TimeModel& model, const std::vector<Sample>& samples, int ndims);
 
 // Weighted least squares on relative errors with coefficients >= 0, over a family of tiles of the
 // first `ndims` dimensions; keeps the simplest within noise of the best.  Needs >= 3 valid samples;
