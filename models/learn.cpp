@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "models/median.hpp"
+#include "models/scaled.hpp"
 
 namespace poas {
 namespace {
@@ -81,11 +82,7 @@ Models Learner::corrected(const Models& base) {
     if (entry.recent.empty()) continue;
     entry.used = faded(entry);
     const auto found = models.times.find(key);
-    TimeModel model = found == models.times.end() ? entry.base : found->second;
-    const double factor = std::exp(entry.used);
-    model.fixed *= factor;
-    model.seconds_per_flop *= factor;
-    model.seconds_per_byte *= factor;
+    TimeModel model = scaled(found == models.times.end() ? entry.base : found->second, std::exp(entry.used));
     model.samples += entry.observations;
     models.times[key] = model;
   }

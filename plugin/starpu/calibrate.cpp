@@ -6,6 +6,7 @@
 #include <random>
 
 #include "models/median.hpp"
+#include "models/scaled.hpp"
 #include "poas/error.hpp"
 #include "poas/runtime.hpp"
 #include "starpu/blocks.hpp"
@@ -206,12 +207,7 @@ Blocks measure_blocks(const Target& target, Seconds budget, const std::vector<Ex
 // A share is done when its last worker is, and on a busy node some cores take twice as long as others: the model tells
 // of the slowest, its error of blocks on any.
 TimeModel fit_blocks(const Blocks& blocks, int ndims) {
-  TimeModel model = fit(blocks.samples, ndims);
-  const double slowest = median(blocks.slowest);
-  model.fixed *= slowest;
-  model.seconds_per_flop *= slowest;
-  model.seconds_per_byte *= slowest;
-  return model;
+  return scaled(fit(blocks.samples, ndims), median(blocks.slowest));
 }
 
 // By how much a small task on the unit takes longer, from submission until its results are in host memory, than its

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <set>
 
 #include "poas/error.hpp"
 #include "poas/runtime.hpp"
@@ -37,8 +38,11 @@ std::optional<Installed> installed_models(const std::string& product) {
 namespace poas {
 
 void add_installed_models(Models& models, const Machine& machine) {
+  std::set<std::string> products;  // each file is read once, however many devices there are
   for (const Device& device : machine.devices)
-    if (const auto installed = device.product.empty() ? std::nullopt : edge::installed_models(device.product))
+    if (!device.product.empty()) products.insert(device.product);
+  for (const std::string& product : products)
+    if (const auto installed = edge::installed_models(product))
       models.times.insert(installed->models.times.begin(), installed->models.times.end());
 }
 

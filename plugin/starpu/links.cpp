@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/median.hpp"
 #include "poas/error.hpp"
 
 namespace poas::edge {
@@ -47,11 +48,6 @@ class Buffer {
   void* memory_ = nullptr;
   starpu_data_handle_t handle_ = nullptr;
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // Seconds of one copy, the device's buffer allocated already.
 Seconds copy_seconds(Buffer& buffer, int from, int to) {
