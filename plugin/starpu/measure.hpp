@@ -1,0 +1,86 @@
+// Blocks of a codelet measured through StarPU, so that simulated nodes are measured the same way.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "poas/models.hpp"
+#include "starpu/blocks.hpp"
+#include "starpu/task_operation.hpp"
+
+namespace poas::edge {
+
+double now_seconds();
+
+// A task of the codelet with operands of its own.
+class SampleTask {
+ public:
+  SampleTask(const Registered& codelet, const Extents& extents, Type type) : codelet_(codelet) {
+    task_ = codelet.divisible->make_sample(extents.data(), static_cast<poas_type>(type));
+    if (!task_) return;
+    for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task_); ++i) {
+      handles_.push_back(STARPU_TASK_GET_HANDLE(task_, i));
+      modes_.push_back(STARPU_TASK_GET_MODE(task_, i));
+    }
+  }
+  ~SampleTask() {
+    if (task_) codelet_.divisible->free_sample(task_);
+  }
+  SampleTask(const SampleTask&) = delete;
+  SampleTask& operator=(const SampleTask&) = delete;
+
+  const starpu_task* get() const { return task_; }
+  void bring_home() const {
+    for (std::size_t i = 0; i < handles_.size(); ++i) {
+      if (!(modes_[i] & STARPU_W)) continue;
+      starpu_data_acquire(handles_[i], STARPU_R);
+      starpu_data_release(handles_[i]);
+    }
+  }
+  starpu_task* make_block(BlockRun& block) const {
+    starpu_task* task = make_block_task(codelet_, block, handles_, modes_);
+    task->cl_arg = task_->cl_arg;
+    task->cl_arg_size = task_->cl_arg_size;
+    task->detach = 0;
+    task->destroy = 0;
+    return task;
+  }
+
+ private:
+  const Registered& codelet_;
+  starpu_task* task_ = nullptr;
+  std::vector<starpu_data_handle_t> handles_;
+  std::vector<starpu_data_access_mode> modes_;
+};
+
+// What is measured: one implementation on one unit.
+struct Target {
+  const Registered* codelet;
+  const View* view;
+  std::size_t unit;
+  Implementation implementation;
+  Type type;
+  unsigned repetitions;
+  double most_bytes;            // of all its samples together
+};
+
+constexpr unsigned blocks_per_model = 32;
+constexpr double most_bytes = 768e6;                 // of the operands measured at once
+constexpr std::uint64_t least_extent = 16;
+
+// One worker's place, so that each core of the CPU unit gets one block.
+std::vector<UnitWorkers> places_of(const UnitWorkers& unit);
+
+// Runs one block on every worker of the unit at once; the times in seconds, empty if one failed.
+std::vector<double> run_once(const Target& target, const std::vector<std::unique_ptr<SampleTask>>& samples,
+                             const std::vector<UnitWorkers>& places);
+
+struct Blocks {
+  std::vector<Sample> samples;      // the median time of the workers
+  std::vector<double> slowest;      // of the workers at once, over it
+};
+
+// Blocks from short to long ones; each size follows from the speed seen so far.
+Blocks measure_blocks(const Target& target, Seconds budget, const std::vector<Extents>& wanted);
+
+}  // namespace poas::edge
