@@ -73,8 +73,8 @@ std::vector<int> cuttable_dims(const Operation& operation) {
   return dims;
 }
 
-// The copy model does not see that short pieces are copied slowly (panels of 256 rows: at 40 % of the
-// link's rate on an H200), so a dimension that comes later must win clearly.
+// Without line_costs the copy model does not see that short lines are copied slowly (panels of 256 rows: at 40 % of
+// the link's rate on an H200), so a dimension that comes later must win clearly.
 bool clearly_better(const Candidate& one, const Candidate& other) {
   constexpr double clear = 0.98;
   return one.valid && (!other.valid || one.makespan < clear * other.makespan);

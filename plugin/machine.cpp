@@ -35,7 +35,8 @@ void check_device(const Device& device, const std::string& field) {
   check_rate(field + ".d2h_bytes_per_s", device.d2h_bytes_per_s);
   check_number(field + ".latency", device.latency);
   check_number(field + ".start_latency", device.start_latency);
-  check_number(field + ".piece_latency", device.piece_latency);
+  for (const auto& costs : device.line_costs)
+    for (const Seconds cost : costs) check_number(field + ".line_costs", cost);
   check_number(field + ".peer_bytes_per_s", device.peer_bytes_per_s);
 }
 
@@ -63,7 +64,7 @@ Json json_of(const Device& device) {
           {"latency", device.latency},
           {"peer_bytes_per_s", device.peer_bytes_per_s},
           {"start_latency", device.start_latency},
-          {"piece_latency", device.piece_latency},
+          {"line_costs", device.line_costs},
           {"product", device.product}};
 }
 
@@ -115,6 +116,21 @@ const Json& list_of(const Json& object, const char* key, const std::string& wher
   return value;
 }
 
+LineCosts line_costs_from(const Json& json, const std::string& where) {
+  const Json& lengths = list_of(json, "line_costs", where);
+  LineCosts costs{};
+  bool right = lengths.size() == costs.size();
+  for (std::size_t i = 0; right && i < costs.size(); ++i) {
+    right = lengths[i].is_array() && lengths[i].size() == costs[i].size();
+    for (std::size_t j = 0; right && j < costs[i].size(); ++j) {
+      right = lengths[i][j].is_number();
+      if (right) costs[i][j] = lengths[i][j].get<double>();
+    }
+  }
+  if (!right) refuse_kind(where + ".line_costs", "6 lists of 6 numbers");
+  return costs;
+}
+
 Device device_from(const Json& json, const std::string& where) {
   Device device;
   device.name = text_of(json, "name", where);
@@ -124,7 +140,7 @@ Device device_from(const Json& json, const std::string& where) {
   device.latency = number_of(json, "latency", where);
   device.peer_bytes_per_s = number_or(json, "peer_bytes_per_s", where, 0);
   device.start_latency = number_or(json, "start_latency", where, 0);
-  device.piece_latency = number_or(json, "piece_latency", where, 0);
+  if (json.contains("line_costs")) device.line_costs = line_costs_from(json, where);
   if (json.contains("product")) device.product = text_of(json, "product", where);
   return device;
 }

@@ -177,13 +177,12 @@ Bytes bytes(const Operand& operand, const Box& box) {
   return size;
 }
 
-double scattered_pieces(const Operand& operand, const Box& box) {
-  constexpr double far = 16384;
-  if (operand.axes.empty()) return 0;
+Lines lines_of(const Operand& operand, const Box& box) {
+  if (operand.axes.empty()) return {};
   const Axis& line = operand.axes.front();
-  const auto length = static_cast<double>(axis_range(line, box).size());
-  if (length == static_cast<double>(line.extent) || static_cast<double>(line.extent) * operand.element_bytes < far) return 0;
-  return bytes(operand, box) / (length * operand.element_bytes);
+  const Bytes length = static_cast<Bytes>(axis_range(line, box).size()) * operand.element_bytes;
+  const Bytes pitch = static_cast<Bytes>(line.extent) * operand.element_bytes;
+  return length == pitch || bytes(operand, box) == length ? Lines{} : Lines{length, pitch};
 }
 
 Bytes bytes(const Operation& operation, const Box& box) {

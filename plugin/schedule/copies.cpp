@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace poas::detail {
 namespace {
@@ -81,7 +82,7 @@ class PartIndex {
 class CopyCounter {
  public:
   CopyCounter(const Operation& operation, const Machine& machine, const TaskList& tasks)
-      : operation_(operation), tasks_(tasks), index_(operation, tasks), seen_(machine.devices.size(), 0) {
+      : operation_(operation), machine_(machine), tasks_(tasks), index_(operation, tasks), seen_(machine.devices.size(), 0) {
     table_.blocks.resize(tasks.blocks.size());
   }
 
@@ -107,16 +108,21 @@ class CopyCounter {
       copies.needs = std::max(copies.needs, brought_by_[static_cast<std::size_t>(part)]);
       copies.parts_in += is_new ? 1 : 0;
       copies.in += is_new ? resident.bytes : 0;
-      copies.pieces_in += is_new ? scattered_pieces(operand, tasks_.blocks[block].box) : 0;
+      copies.scattered_in += is_new ? scattered(device, operand, block) : 0;
     }
     if (operand.access != Access::read) {
       ++copies.parts_out;
       copies.out += resident.bytes;
-      copies.pieces_out += scattered_pieces(operand, tasks_.blocks[block].box);
+      copies.scattered_out += scattered(device, operand, block);
     }
   }
 
+  Seconds scattered(int device, const Operand& operand, std::size_t block) const {
+    return scattered_seconds(machine_.devices[static_cast<std::size_t>(device)], operand, tasks_.blocks[block].box);
+  }
+
   const Operation& operation_;
+  const Machine& machine_;
   const TaskList& tasks_;
   PartIndex index_;
   std::vector<int> seen_;
@@ -125,6 +131,24 @@ class CopyCounter {
 };
 
 }  // namespace
+
+Seconds scattered_seconds(const Device& device, const Operand& operand, const Box& box) {
+  constexpr double first_length = 512, first_pitch = 4096;
+  if (device.line_costs == LineCosts{}) return 0;
+  const Lines lines = lines_of(operand, box);
+  if (lines.length == 0) return 0;
+  // Twice the longest line costs nothing; before the first entries it is as there.
+  const double length = std::clamp(std::log2(lines.length / first_length), 0.0, double(line_lengths));
+  const double pitch = std::clamp(std::log2(lines.pitch / first_pitch), 0.0, double(line_pitches - 1));
+  const auto at = [&](std::size_t i) {
+    if (i >= line_lengths) return 0.0;
+    const auto& costs = device.line_costs[i];
+    const auto j = std::min(static_cast<std::size_t>(pitch), line_pitches - 2);
+    return std::lerp(costs[j], costs[j + 1], pitch - static_cast<double>(j));
+  };
+  const auto i = static_cast<std::size_t>(length);
+  return bytes(operand, box) * std::lerp(at(i), at(i + 1), length - static_cast<double>(i));
+}
 
 CopyTable copies_of(const Operation& operation, const Machine& machine, const TaskList& tasks) {
   CopyCounter counter(operation, machine, tasks);

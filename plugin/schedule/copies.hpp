@@ -12,7 +12,7 @@ namespace poas::detail {
 struct BlockCopies {
   unsigned parts_in = 0, parts_out = 0;
   Bytes in = 0, out = 0;
-  double pieces_in = 0, pieces_out = 0;  // of scattered_pieces()
+  Seconds scattered_in = 0, scattered_out = 0;  // what their lines take longer than copies of one piece
   int needs = -1;  // latest block (this one or an earlier one) that brings a part of it, -1: none
 };
 
@@ -27,6 +27,9 @@ struct CopyTable {
   std::vector<BlockCopies> blocks;  // same order as TaskList::blocks
   std::vector<ResidentPart> parts;
 };
+
+// What a copy of that part takes longer because it comes in lines: line_costs, between its entries by the logarithms.
+Seconds scattered_seconds(const Device& device, const Operand& operand, const Box& box);
 
 // Units of the tasks must exist.  Blocks of host units copy nothing.
 CopyTable copies_of(const Operation& operation, const Machine& machine, const TaskList& tasks);

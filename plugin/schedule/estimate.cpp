@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/copies.hpp"
+
 namespace poas::detail {
 namespace {
 
@@ -67,12 +69,11 @@ Machine alone(const Machine& machine, int unit, double link_share) {
 }
 
 DeviceEstimate::DeviceEstimate(const Job& job, const Machine& device)
-    : job_(job), box_(part_box(job)), overhead_(device.task_overhead) {
+    : job_(job), device_(device.devices[0]), box_(part_box(job)), overhead_(device.task_overhead) {
   const double host = device.host_link_bytes_per_s;
   const auto rate = [host](double own) { return host > 0 ? std::min(own, host) : own; };
-  in_rate_ = rate(device.devices[0].h2d_bytes_per_s);
-  out_rate_ = rate(device.devices[0].d2h_bytes_per_s);
-  piece_latency_ = device.devices[0].piece_latency;
+  in_rate_ = rate(device_.h2d_bytes_per_s);
+  out_rate_ = rate(device_.d2h_bytes_per_s);
   all_in_ = in_seconds(box_);
   all_out_ = out_seconds(box_);
   both_ = host > 0 ? (all_in_ * in_rate_ + all_out_ * out_rate_) / host : 0;
@@ -95,21 +96,21 @@ Seconds DeviceEstimate::operator()(const Grid& grid) const {
   return std::max({in + compute + out, all_in + seconds(last) + out, in + seconds(first) + all_out, both_});
 }
 
-// What cutting by the grid adds to the copies of the operands whose access is not `left_out`: each line of an operand
-// that is cut along its contiguous axis comes in so many pieces.
+// What cutting by the grid adds to the copies of the operands whose access is not `left_out`: those that are cut along
+// their contiguous axis come in shorter lines.
 Seconds DeviceEstimate::cut_lines(const Grid& grid, Access left_out) const {
-  if (piece_latency_ == 0) return 0;
-  double pieces = 0;
+  if (device_.line_costs == LineCosts{}) return 0;
+  Seconds more = 0;
   for (const Operand& operand : job_.operation.operands) {
     if (operand.access == left_out || operand.axes.empty()) continue;
     const int dim = operand.axes.front().dim;
     const std::uint64_t count = dim == job_.dim ? grid.along : dim == grid.second ? grid.across : 1;
     if (count < 2) continue;
     Box narrow = box_;
-    narrow[index(dim)].end = narrow[index(dim)].begin + 1;
-    pieces += scattered_pieces(operand, narrow) * static_cast<double>(count) - scattered_pieces(operand, box_);
+    narrow[index(dim)].end = narrow[index(dim)].begin + std::max<std::uint64_t>(1, narrow[index(dim)].size() / count);
+    more += scattered_seconds(device_, operand, narrow) * static_cast<double>(count) - scattered_seconds(device_, operand, box_);
   }
-  return pieces * piece_latency_;
+  return more;
 }
 
 Seconds DeviceEstimate::in_seconds(const Box& box) const { return copy_seconds(box, Access::write, in_rate_); }
@@ -119,7 +120,7 @@ Seconds DeviceEstimate::copy_seconds(const Box& box, Access left_out, double rat
   Seconds sum = 0;
   for (const Operand& operand : job_.operation.operands)
     if (operand.access != left_out)
-      sum += bytes(operand, box) / rate + scattered_pieces(operand, box) * piece_latency_;
+      sum += bytes(operand, box) / rate + scattered_seconds(device_, operand, box);
   return sum;
 }
 

@@ -44,10 +44,10 @@ class DeviceEstimate {
   Seconds cut_lines(const Grid& grid, Access left_out) const;
 
   const Job& job_;
+  Device device_;
   Box box_;
   Seconds overhead_, all_in_ = 0, all_out_ = 0, both_ = 0;
   double in_rate_ = 0, out_rate_ = 0;
-  Seconds piece_latency_ = 0;
 };
 
 // On a host unit, cut along the job's dimension and across `second` (-1: not): its workers take turns, each as

@@ -40,8 +40,7 @@ struct DeviceRun {
   std::size_t next_in = 0, next_compute = 0, next_out = 0, computed = 0;
   int computing = -1;
   Seconds compute_end = never;
-  Seconds part_latency = 0, piece_latency = 0;
-  Seconds latency(unsigned parts, double pieces) const { return parts * part_latency + pieces * piece_latency; }
+  Seconds part_latency = 0;
 };
 
 class Simulation {
@@ -65,7 +64,6 @@ class Simulation {
       devices_[d].in.capacity = machine.devices[d].h2d_bytes_per_s;
       devices_[d].out.capacity = machine.devices[d].d2h_bytes_per_s;
       devices_[d].part_latency = machine.devices[d].latency;
-      devices_[d].piece_latency = machine.devices[d].piece_latency;
     }
   }
 
@@ -124,7 +122,7 @@ class Simulation {
     while (device.in.phase == Lane::Phase::idle && device.next_in < device.blocks.size()) {
       const int block = device.blocks[device.next_in++];
       const BlockCopies& copies = copies_.blocks[index(block)];
-      if (copies.parts_in > 0) begin_copy(device.in, block, device.latency(copies.parts_in, copies.pieces_in), copies.in);
+      if (copies.parts_in > 0) begin_copy(device.in, block, copies.parts_in * device.part_latency + copies.scattered_in, copies.in);
     }
     if (device.computing < 0 && device.next_compute < device.blocks.size()) start_compute(device);
     while (device.out.phase == Lane::Phase::idle && device.next_out < device.computed) {
@@ -132,7 +130,7 @@ class Simulation {
       const BlockCopies& copies = copies_.blocks[index(block)];
       line_.blocks[index(block)].output = now_;
       if (copies.parts_out > 0)
-        begin_copy(device.out, block, device.latency(copies.parts_out, copies.pieces_out), copies.out);
+        begin_copy(device.out, block, copies.parts_out * device.part_latency + copies.scattered_out, copies.out);
     }
   }
 

@@ -8,10 +8,19 @@
 namespace poas::edge {
 namespace {
 
+// Starts copies of the results to host memory.  What starpu_data_wont_use() asks for waits until nothing else is copied,
+// and goes one by one.
+void send_home(const BlockRun& block) {
+  for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(block.task); ++i)
+    if (STARPU_TASK_GET_MODE(block.task, i) & STARPU_W)
+      starpu_data_fetch_on_node(STARPU_TASK_GET_HANDLE(block.task, i), STARPU_MAIN_RAM, 1);
+}
+
 // Before StarPU tells those that depend on the block that it has ended: the last of them frees it.
 void block_ended(void* argument) {
   auto* block = static_cast<BlockRun*>(argument);
   if (block->end == 0) block->end = starpu_timing_now();  // no hook of ours under other policies
+  if (block->run && block->error == 0 && block->place->node != STARPU_MAIN_RAM) send_home(*block);
 }
 
 // Marks tasks that are blocks.  StarPU calls it when the block may be gone already.

@@ -11,6 +11,7 @@
 #include "starpu/measure.hpp"
 #include "starpu/policy.hpp"
 #include "starpu/split.hpp"
+#include "starpu/task_costs.hpp"
 
 namespace poas::edge {
 namespace {
@@ -19,37 +20,6 @@ namespace {
 // of the slowest, its error of blocks on any.
 TimeModel fit_blocks(const Blocks& blocks, int ndims) {
   return scaled(fit(blocks.samples, ndims), median(blocks.slowest));
-}
-
-// By how much a small task on the unit takes longer, from submission until its results are in host memory, than its
-// model and copies say.
-Seconds start_latency(const Target& target, const TimeModel& model) {
-  constexpr unsigned tasks = 9;
-  constexpr std::uint64_t extent = 256;
-  const Device& device = target.view->machine.devices[static_cast<std::size_t>(target.view->machine.units[target.unit].device)];
-  const auto places = places_of(target.view->units[target.unit]);
-  Extents extents;
-  extents.fill(1);
-  std::fill_n(extents.begin(), target.codelet->divisible->ndims, extent);
-  std::vector<double> more;
-  for (unsigned i = 0; i < tasks; ++i) {
-    std::vector<std::unique_ptr<SampleTask>> samples;
-    samples.push_back(std::make_unique<SampleTask>(*target.codelet, extents, target.type));
-    PlanKey key;
-    if (!samples[0]->get() || describe(samples[0]->get(), *target.codelet, *target.view, key) != 0) return 0;
-    const Operation operation = make_operation(samples[0]->get(), key, *target.view);
-    Seconds expected = evaluate(model, operation, whole_box(operation));
-    for (const Operand& operand : operation.operands) {
-      const Bytes size = bytes(operand, whole_box(operation));
-      if (operand.access != Access::write) expected += device.latency + size / device.h2d_bytes_per_s;
-      if (operand.access != Access::read) expected += device.latency + size / device.d2h_bytes_per_s;
-    }
-    const Seconds begin = now_seconds();
-    if (run_once(target, samples, {places.front()}).empty()) return 0;
-    samples[0]->bring_home();
-    more.push_back(now_seconds() - begin - expected);
-  }
-  return std::max(0.0, median(more));
 }
 
 // The model that came with poas for the unit's product stays if it errs here by no more than the new one, or by no more
@@ -69,21 +39,14 @@ std::string shipped_instead(const Models& shipped, const ModelKey& key, const Vi
   return words;
 }
 
-// Measures one implementation on one unit and stores its model, and what the device takes to start.  Words if another
-// model stays in its place.
-std::string calibrate_target(const Target& target, const CalibrationOptions& options, Seconds budget, View& view,
+// Measures one implementation on one unit and stores its model.  Words if another stays in its place.
+std::string calibrate_target(const Target& target, const CalibrationOptions& options, Seconds budget, const View& view,
                              const Models& shipped, Models& models) {
   const poas_divisible& divisible = *target.codelet->divisible;
   const Blocks blocks = measure_blocks(target, budget, options.extents);
   if (blocks.samples.size() < 3) return "";
   const TimeModel model = fit_blocks(blocks, static_cast<int>(divisible.ndims));
-  const Unit& unit = view.machine.units[target.unit];
-  if (unit.device >= 0) {
-    Seconds& least = view.machine.devices[static_cast<std::size_t>(unit.device)].start_latency;
-    const Seconds latency = start_latency(target, model);
-    least = least > 0 ? std::min(least, latency) : latency;
-  }
-  const ModelKey key{unit.name, divisible.name, target.implementation.name, target.type};
+  const ModelKey key{view.machine.units[target.unit].name, divisible.name, target.implementation.name, target.type};
   const std::string stays = shipped_instead(shipped, key, view, target, blocks, model.relative_error);
   if (stays.empty())
     models.times[key] = model;
@@ -161,6 +124,8 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
     if (options.progress && !stays.empty())
       options.progress((static_cast<double>(i) + 1) / static_cast<double>(targets.size()), stays);
   }
+  shipped.times.insert(models.times.begin(), models.times.end());
+  measure_task_costs(targets, shipped, view.machine);
   if (options.progress) options.progress(1, "done");
   starpu_profiling_status_set(profiling);
   view.machine.source = "measured";

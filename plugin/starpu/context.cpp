@@ -28,14 +28,14 @@ class Lock {
 void TaskQueue::push(const Queued& entry) {
   heap_.push_back(entry);
   std::push_heap(heap_.begin(), heap_.end(), later);
-  size.store(static_cast<unsigned>(heap_.size()), std::memory_order_release);
+  size.store(static_cast<unsigned>(heap_.size()));
 }
 
 Queued TaskQueue::pop() {
   std::pop_heap(heap_.begin(), heap_.end(), later);
   const Queued entry = heap_.back();
   heap_.pop_back();
-  size.store(static_cast<unsigned>(heap_.size()), std::memory_order_release);
+  size.store(static_cast<unsigned>(heap_.size()));
   return entry;
 }
 

@@ -29,14 +29,7 @@ class SampleTask {
   SampleTask(const SampleTask&) = delete;
   SampleTask& operator=(const SampleTask&) = delete;
 
-  const starpu_task* get() const { return task_; }
-  void bring_home() const {
-    for (std::size_t i = 0; i < handles_.size(); ++i) {
-      if (!(modes_[i] & STARPU_W)) continue;
-      starpu_data_acquire(handles_[i], STARPU_R);
-      starpu_data_release(handles_[i]);
-    }
-  }
+  starpu_task* get() const { return task_; }
   starpu_task* make_block(BlockRun& block) const {
     starpu_task* task = make_block_task(codelet_, block, handles_, modes_);
     task->cl_arg = task_->cl_arg;

@@ -37,8 +37,11 @@ class RelaxedLock {
   Context& context_;
 };
 
-void wake(int worker) {
-  if (!workers_poll) starpu_wake_worker_relax_light(worker);
+void wake(Context& context, int worker) {
+  if (workers_poll)
+    context.worker[static_cast<std::size_t>(worker)]->idle.wake();
+  else
+    starpu_wake_worker_relax_light(worker);
 }
 
 // --- blocks --------------------------------------------------------------------------------------
@@ -105,7 +108,7 @@ int push_block(Context& context, BlockRun& block) {
     for (BlockRun* one : ready) queue->push({one->task, one->task->priority, one->order});
   }
   for (const int worker : context.workers)
-    if (workers.test(static_cast<std::size_t>(worker))) wake(worker);
+    if (workers.test(static_cast<std::size_t>(worker))) wake(context, worker);
   return 0;
 }
 
@@ -196,7 +199,7 @@ int push_ordinary(Context& context, starpu_task* task) {
     context.worker[static_cast<std::size_t>(best.worker)]->queue.push({task, task->priority, context.next_order++});
     context.ordinary.fetch_add(1);
   }
-  wake(best.worker);
+  wake(context, best.worker);
   return 0;
 }
 
@@ -227,9 +230,17 @@ WorkerState* victim_of(Context& context, int worker) {
 }
 
 bool nothing_queued(const Context& context, const WorkerState& state) {
-  if (context.ordinary.load(std::memory_order_acquire) > 0) return false;
+  if (context.ordinary.load() > 0) return false;
   return std::all_of(state.units.begin(), state.units.end(),
-                     [](const TaskQueue* queue) { return queue->size.load(std::memory_order_acquire) == 0; });
+                     [](const TaskQueue* queue) { return queue->size.load() == 0; });
+}
+
+// A GPU's worker also copies and must not sleep.
+void nothing_to_do(const Context& context, WorkerState& state) {
+  if (!workers_poll || state.type != STARPU_CPU_WORKER || !state.idle.nothing(starpu_timing_now())) return;
+  starpu_worker_relax_on();
+  state.idle.sleep([&] { return !nothing_queued(context, state); });
+  starpu_worker_relax_off();
 }
 
 }  // namespace
@@ -241,7 +252,11 @@ int push(Context& context, starpu_task* task) {
 
 starpu_task* pop(Context& context, int worker) {
   WorkerState& state = *context.worker[static_cast<std::size_t>(worker)];
-  if (nothing_queued(context, state)) return nullptr;
+  if (nothing_queued(context, state)) {
+    nothing_to_do(context, state);
+    return nullptr;
+  }
+  state.idle.something();
   starpu_task* task = nullptr;
   BlockRun* block = nullptr;
   std::vector<BlockRun*> ahead;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "starpu/blocks.hpp"
+#include "starpu/idle.hpp"
 #include "starpu/view.hpp"
 
 namespace poas::edge {
@@ -36,6 +37,7 @@ struct WorkerState {
   double queued = 0;                  // us of predicted work in the queue
   double busy_until = 0;              // us, predicted end of what was popped
   std::vector<TaskQueue*> units;      // queues of blocks that this worker serves
+  IdleSleep idle;
   int node = STARPU_MAIN_RAM;
   starpu_worker_archtype type = STARPU_CPU_WORKER;
 };

@@ -102,7 +102,7 @@ void merge_measured(Machine& machine, const Machine& measured) {
         device.d2h_bytes_per_s = known.d2h_bytes_per_s;
         device.latency = known.latency;
         device.start_latency = known.start_latency;
-        device.piece_latency = known.piece_latency;
+        device.line_costs = known.line_costs;
       }
   machine.host_link_bytes_per_s = measured.host_link_bytes_per_s;
   machine.task_overhead = measured.task_overhead;

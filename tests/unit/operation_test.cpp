@@ -191,19 +191,19 @@ TEST(Names, UnknownWordsListTheKnownOnes) {
   EXPECT_THROW(split_mode_from_string("Auto"), Error);
 }
 
-TEST(ScatteredPieces, CountTheLinesOfANarrowPartThatLiePagesApart) {
+TEST(LinesOf, TellsLengthAndPitchOfANarrowPart) {
   // 5000 x 30 of 4 bytes: lines of 20,000 bytes.
   Operand operand{Access::read, 4, {{Follow::split, 0, 5000}, {Follow::split, 1, 30}}};
   Box box{};
   box[0] = {0, 100}, box[1] = {10, 30};
-  EXPECT_EQ(scattered_pieces(operand, box), 20);
-  box[0] = {0, 5000};
-  EXPECT_EQ(scattered_pieces(operand, box), 0) << "whole lines lie together";
-  operand.axes[0].extent = 4000;
-  box[0] = {0, 100};
-  EXPECT_EQ(scattered_pieces(operand, box), 0) << "16,000 bytes are few pages";
+  EXPECT_EQ(lines_of(operand, box).length, 400);
+  EXPECT_EQ(lines_of(operand, box).pitch, 20000);
+  box[1] = {10, 11};
+  EXPECT_EQ(lines_of(operand, box).length, 0) << "one line lies together";
+  box[0] = {0, 5000}, box[1] = {10, 30};
+  EXPECT_EQ(lines_of(operand, box).length, 0) << "whole lines lie together";
   operand.axes.clear();
-  EXPECT_EQ(scattered_pieces(operand, box), 0);
+  EXPECT_EQ(lines_of(operand, box).length, 0);
 }
 
 }  // namespace

@@ -29,6 +29,25 @@ TEST(Cut, NoPieceIsBelowTheLeast) {
   EXPECT_EQ(detail::cut({0, 30}, 9, 4, 10), (std::vector<Range>{{0, 12}, {12, 30}}));
 }
 
+TEST(ScatteredSeconds, LieBetweenTheEntriesByTheLogarithms) {
+  Device device;
+  device.line_costs[1][2] = 4e-9, device.line_costs[2][2] = 2e-9, device.line_costs[1][3] = 8e-9;
+  device.line_costs[5].fill(1e-9);
+  const auto seconds = [&](std::uint64_t length, std::uint64_t pitch) {
+    const Operand operand{Access::read, 1, {{Follow::split, 0, pitch}, {Follow::split, 1, 10}}};
+    Box box{};
+    box[0] = {0, length}, box[1] = {0, 10};
+    return detail::scattered_seconds(device, operand, box) / static_cast<double>(10 * length);
+  };
+  EXPECT_DOUBLE_EQ(seconds(1024, 16384), 4e-9);
+  EXPECT_DOUBLE_EQ(seconds(2048, 16384), 2e-9);
+  EXPECT_NEAR(seconds(1448, 16384), 3e-9, 1e-12) << "half way to 2048";
+  EXPECT_NEAR(seconds(1024, 23170), 6e-9, 1e-12) << "half way to 32768";
+  EXPECT_DOUBLE_EQ(seconds(16384, 1 << 20), 1e-9) << "further apart costs no more";
+  EXPECT_NEAR(seconds(23170, 1 << 20), 0.5e-9, 1e-12);
+  EXPECT_EQ(seconds(32768, 1 << 20), 0) << "long lines cost nothing more";
+}
+
 TEST(ScheduleHost, EveryCoreGetsTheSame) {
   const Operation operation = pure_work(1200);
   const Node one = node().host("cpu", 4, 1);

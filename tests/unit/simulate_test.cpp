@@ -173,15 +173,16 @@ TEST(Simulate, NothingTakesNoTime) {
   EXPECT_EQ(run(operation, node().host("cpu", 1, 1), {}).makespan, 0);
 }
 
-TEST(Simulate, LinesThatLiePagesApartDelayTheirCopies) {
-  // A half of 5000 rows: A has 2, B is whole, C has 3 lines of 20,000 bytes; a second for each line.
-  const Operation operation = gemm(5000, 3, 2);
+TEST(Simulate, CopiesInShortLinesTakeLonger) {
+  // A quarter of 8192 rows: lines of 8192 bytes, 32768 apart; A has 2, B is whole, C has 3 of them.  A byte costs a
+  // second more in lines of 8192 bytes, at that pitch.
+  const Operation operation = gemm(8192, 3, 2);
   Node one = node().device("gpu", 1, 1e12, 0);
-  const std::vector<Block> half{piece(operation, 0, 0, 2500, 1)};
-  const Seconds without = run(operation, one, half).makespan;
-  one.machine.devices[0].piece_latency = 1;
+  const std::vector<Block> quarter{piece(operation, 0, 0, 2048, 1)};
+  const Seconds without = run(operation, one, quarter).makespan;
+  one.machine.devices[0].line_costs[4][3] = 1;
   // C is read and written.
-  EXPECT_NEAR(run(operation, one, half).makespan, without + 2 + 3 + 3, 1e-6);
+  EXPECT_NEAR(run(operation, one, quarter).makespan, without + 8192 * (2 + 3 + 3), 1e-6);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include <algorithm>
+
 #include "text.hpp"
 
 namespace poas::tool {
@@ -18,6 +20,13 @@ std::string rate(double seconds_per_one, const std::string& unit) {
   return seconds_per_one > 0 ? with_unit(1 / seconds_per_one, unit) : "-";
 }
 
+// At what rate the copies run whose lines cost most.
+std::string slowest_lines(const Device& device) {
+  Seconds most = 0;
+  for (const auto& costs : device.line_costs) most = std::max(most, *std::max_element(costs.begin(), costs.end()));
+  return with_unit(1 / (1 / device.h2d_bytes_per_s + most), "B/s");
+}
+
 }  // namespace
 
 std::string units_table(const Machine& machine) {
@@ -33,10 +42,10 @@ std::string units_table(const Machine& machine) {
 
 std::string links_table(const Machine& machine) {
   if (machine.devices.empty()) return "";
-  std::vector<std::vector<std::string>> rows{{"device", "to it", "from it", "latency", "a piece", "a task", "to its peers"}};
+  std::vector<std::vector<std::string>> rows{{"device", "to it", "from it", "latency", "slowest lines", "a task", "to its peers"}};
   for (const Device& device : machine.devices)
     rows.push_back({device.name, with_unit(device.h2d_bytes_per_s, "B/s"),
-                    with_unit(device.d2h_bytes_per_s, "B/s"), with_unit(device.latency, "s"), with_unit(device.piece_latency, "s"), with_unit(device.start_latency, "s"),
+                    with_unit(device.d2h_bytes_per_s, "B/s"), with_unit(device.latency, "s"), slowest_lines(device), with_unit(device.start_latency, "s"),
                     device.peer_bytes_per_s > 0 ? with_unit(device.peer_bytes_per_s, "B/s") : "-"});
   std::string text = table(rows);
   if (machine.host_link_bytes_per_s > 0)

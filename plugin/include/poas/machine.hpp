@@ -1,6 +1,7 @@
 // A node as plain data: units, memories, links.  Measured by probe(), or written by hand as JSON.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,11 @@
 
 namespace poas {
 
+// What each byte of a copy costs more, in seconds, when it comes in lines of 512, 1024, ... 16384 bytes (first index) whose
+// beginnings lie 4096, 8192, ... 131072 bytes apart (second): the engine that copies waits for pages.
+inline constexpr std::size_t line_lengths = 6, line_pitches = 6;
+using LineCosts = std::array<std::array<Seconds, line_pitches>, line_lengths>;
+
 // A memory other than the host's, and the links to it.
 struct Device {
   std::string name;       // "cuda0", "opencl0"
@@ -16,8 +22,8 @@ struct Device {
   double h2d_bytes_per_s = 0, d2h_bytes_per_s = 0;
   Seconds latency = 0;
   double peer_bytes_per_s = 0;  // to other devices, 0: only through the host
-  Seconds start_latency = 0;    // of the runtime, once a task: until a device has begun and its end has been noticed
-  Seconds piece_latency = 0;    // of each piece of a copy whose pieces lie pages apart, see scattered_pieces()
+  Seconds start_latency = 0;    // of the runtime, once a divided task: until its copies run and its end has been noticed
+  LineCosts line_costs{};
   std::string product{};        // "NVIDIA H200", "" if not known: devices of one product have like models
 };
 

@@ -93,9 +93,12 @@ Flops work(const Operation& operation, const Extents& extents);
 // The part of an operand that a block touches, one range per axis (halo clipped to the operand).
 std::vector<Range> footprint(const Operand& operand, const Box& box);
 Bytes bytes(const Operand& operand, const Box& box);
-// Pieces that a copy of that part consists of if it costs by the piece: the part is narrower than the operand along the
-// contiguous axis, whose lines lie several pages (16 KiB) apart; else 0.
-double scattered_pieces(const Operand& operand, const Box& box);
+// The lines of a part that is narrower than the operand along the contiguous axis: length and distance of their
+// beginnings in bytes; zeros if the part lies together.
+struct Lines {
+  Bytes length = 0, pitch = 0;
+};
+Lines lines_of(const Operand& operand, const Box& box);
 // All operands of a block, each counted once.
 Bytes bytes(const Operation& operation, const Box& box);
 // Whether the dimension may be cut: declared cuttable, extent over 1, and no operand reduces over it or
