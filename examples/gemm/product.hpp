@@ -18,8 +18,10 @@ struct Operands {
 // The class that the result must have.
 poas::Precision promised(const Options& options);
 
-// Sets C to its initial value and multiplies once, from host memory to host memory; the time from the
-// submission until C is back.  Throws NotThere if no worker can do it, std::runtime_error otherwise.
+// Multiplies once, from host memory to host memory; the time from the submission until C is back.  C is set to its initial
+// value before if it counts (beta other than 0).  Throws NotThere if no worker can do it, std::runtime_error otherwise.
 poas::Seconds multiply(const Options& options, Operands& operands);
+// The same on a C that is set to its initial value in any case, so that elements which are not written show.
+void multiply_anew(const Options& options, Operands& operands);
 // The same with several products on one C, submitted without waiting.
 poas::Seconds multiply_times(const Options& options, Operands& operands, unsigned times);

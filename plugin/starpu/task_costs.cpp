@@ -2,28 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <iterator>
 
 #include "models/median.hpp"
+#include "schedule/grid.hpp"
 #include "starpu/split.hpp"
 
 namespace poas::edge {
 namespace {
 
 constexpr unsigned repetitions = 5;
-constexpr double sizes[] = {2e6, 4e6, 8e6, 16e6, 32e6, 64e6};  // bytes of all operands: copies of 50 us to 2 ms
-constexpr double aspects[] = {1, 4, 0.25};                     // the first extent over the others, in turn
+constexpr double sizes[] = {4e6, 8e6, 16e6, 32e6, 64e6, 128e6};  // bytes of all operands: copies of 0.1 to 10 ms
 
-// A plan on one device and how long it took.
+// A division of a task on one device and how long it took.
 struct Run {
-  Operation operation;
-  Plan plan;
-  Machine machine;       // that the plan was made for
-  Seconds measured = 0;
+  std::shared_ptr<const Planned> planned;
+  Seconds predicted = 0, measured = 0;
 };
 
-// Extents of about those bytes, with the first one longer or shorter than the others.
-Extents extents_with(const Target& target, double size, double aspect) {
+// Extents of about those bytes.  One dimension is short, so that computation, which models may get wrong, hardly counts.
+Extents extents_with(const Target& target, double size, unsigned short_dim) {
   constexpr unsigned steps = 4;
   const poas_divisible& d = *target.codelet->divisible;
   Extents extents;
@@ -31,7 +29,7 @@ Extents extents_with(const Target& target, double size, double aspect) {
   for (unsigned step = 0;; ++step) {
     extents.fill(1);
     for (unsigned i = 0; i < d.ndims; ++i)
-      extents[i] = static_cast<std::uint64_t>(side * (i == 0 ? aspect : 1)) / 32 * 32 + 32;
+      extents[i] = d.ndims > 1 && i == short_dim ? 2 * least_extent : static_cast<std::uint64_t>(side) / 32 * 32 + 32;
     const SampleTask sample(*target.codelet, extents, target.type);
     PlanKey key;
     if (step == steps || !sample.get() || describe(sample.get(), *target.codelet, *target.view, key) != 0) return extents;
@@ -40,21 +38,28 @@ Extents extents_with(const Target& target, double size, double aspect) {
   }
 }
 
-// The task divided on the unit alone; nullptr if that is not possible.
-std::shared_ptr<const Planned> plan_on(const Target& target, const SampleTask& sample, const Models& models,
-                                       const Machine& machine) {
+// The task in that many panels on the unit alone; nullptr if that is not possible.
+std::shared_ptr<const Planned> divide(const Target& target, const SampleTask& sample, const Models& models, std::uint64_t panels) {
   PlanKey key;
   if (!sample.get() || describe(sample.get(), *target.codelet, *target.view, key) != 0) return nullptr;
   auto planned = std::make_shared<Planned>();
+  planned->view = std::make_shared<View>(*target.view);
   planned->operation = make_operation(sample.get(), key, *target.view);
+  planned->factors.assign(planned->view->machine.units.size(), 1);
+  Plan& plan = planned->plan;
+  const Machine& machine = planned->view->machine;
   Request request;
-  request.split = SplitMode::always;
   request.units = {machine.units[target.unit].name};
   request.precision = target.implementation.precision;
-  planned->plan = plan(planned->operation, machine, models, {}, request);
-  if (!planned->plan.split) return nullptr;
-  planned->view = std::make_shared<View>(*target.view);
-  planned->factors.assign(machine.units.size(), 1);
+  plan.costs = predict(planned->operation, machine, models, request);
+  plan.units.resize(machine.units.size());
+  const auto dims = detail::second_dims(planned->operation, -1);
+  if (dims.empty() || !plan.costs.units[target.unit].usable()) return nullptr;
+  plan.split = true;
+  plan.dim = dims.front();
+  const Range all{0, planned->operation.dims[static_cast<std::size_t>(plan.dim)].extent};
+  const detail::Job job{planned->operation, plan.costs.units[target.unit], plan.dim, {static_cast<int>(target.unit), all}};
+  plan.tasks.blocks = detail::blocks_of(job, {-1, panels, 1, detail::Grain::least});
   return planned;
 }
 
@@ -70,34 +75,34 @@ Seconds time_of(const Target& target, SampleTask& sample, const std::shared_ptr<
   return median(times);
 }
 
-std::vector<Run> runs_of(const Target& target, const Models& models, const Machine& machine) {
+// What plans would say without a start latency and if blocks cost nothing to submit.
+Seconds predicted(const Planned& planned) {
+  const Machine& machine = planned.view->machine;
+  return machine.split_overhead + simulate(planned.operation, machine, planned.plan.costs, planned.plan.tasks).makespan;
+}
+
+std::vector<Run> runs_of(const Target& target, const Models& models) {
   std::vector<Run> runs;
+  unsigned turn = 0;
   for (const double size : sizes) {
-    const double aspect = aspects[runs.size() % std::size(aspects)];
-    SampleTask sample(*target.codelet, extents_with(target, size, aspect), target.type);
-    const auto planned = plan_on(target, sample, models, machine);
+    const unsigned short_dim = turn % target.codelet->divisible->ndims;
+    SampleTask sample(*target.codelet, extents_with(target, size, short_dim), target.type);
+    const auto planned = divide(target, sample, models, std::uint64_t{1} << (1 + turn++ % 4));
     if (!planned) continue;
     const Seconds measured = time_of(target, sample, planned);
-    if (measured > 0) runs.push_back({planned->operation, planned->plan, machine, measured});
+    if (measured > 0) runs.push_back({planned, predicted(*planned), measured});
   }
   return runs;
 }
 
-// What the plan says without a start latency, if copies had that latency.
-Seconds predicted(const Run& run, int device, Seconds latency) {
-  Machine other = run.machine;
-  other.devices[static_cast<std::size_t>(device)].latency = latency;
-  return run.plan.makespan - simulate(run.operation, run.machine, run.plan.costs, run.plan.tasks).makespan +
-         simulate(run.operation, other, run.plan.costs, run.plan.tasks).makespan;
-}
-
 struct Fit {
-  Seconds latency = 0, start = 0;
-  double error = -1;   // mean, relative
+  Seconds start = 0;
+  double error = 0;   // mean, relative
 };
 
-// The start latency that is best with that latency: the median of what is missing, each weighted by one over its time.
-Fit fit_start(const std::vector<Run>& runs, int device, Seconds latency) {
+// The start latency that is best with that overhead of a block: the median of what is missing, each weighted by one over
+// its time.
+Fit fit_start(const std::vector<Run>& runs, Seconds block_overhead) {
   struct Missing {
     Seconds seconds;
     double weight;
@@ -105,41 +110,45 @@ Fit fit_start(const std::vector<Run>& runs, int device, Seconds latency) {
   std::vector<Missing> missing;
   double all = 0, below = 0;
   for (const Run& run : runs) {
-    missing.push_back({run.measured - predicted(run, device, latency), 1 / run.measured});
+    const auto blocks = static_cast<double>(run.planned->plan.tasks.blocks.size());
+    missing.push_back({run.measured - run.predicted - blocks * block_overhead, 1 / run.measured});
     all += missing.back().weight;
   }
   std::sort(missing.begin(), missing.end(), [](const Missing& a, const Missing& b) { return a.seconds < b.seconds; });
-  Fit fit{latency, 0, 0};
+  Fit fit;
   for (const Missing& one : missing)
     if ((below += one.weight) >= all / 2) {
       fit.start = std::max(0.0, one.seconds);
       break;
     }
-  for (const Missing& one : missing) fit.error += std::abs(one.seconds - fit.start) * one.weight / static_cast<double>(runs.size());
+  for (const Missing& one : missing)
+    fit.error += std::abs(one.seconds - fit.start) * one.weight / static_cast<double>(missing.size());
   return fit;
 }
 
 }  // namespace
 
 void measure_task_costs(const std::vector<Target>& targets, const Models& models, Machine& machine) {
-  for (std::size_t d = 0; d < machine.devices.size(); ++d) {
-    Device& device = machine.devices[d];
-    device.start_latency = 0;
-    std::vector<Run> runs;
-    for (const Target& target : targets)
-      if (machine.units[target.unit].device == static_cast<int>(d)) {
-        auto some = runs_of(target, models, machine);
-        runs.insert(runs.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
-      }
-    if (runs.empty()) continue;
-    Fit best;
-    for (const double factor : {0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0}) {
-      const Fit one = fit_start(runs, static_cast<int>(d), factor * device.latency);
-      if (best.error < 0 || one.error < best.error) best = one;
-    }
-    device.latency = best.latency;
-    device.start_latency = best.start;
+  std::vector<std::vector<Run>> runs(machine.devices.size());
+  for (const Target& target : targets) {
+    const int device = machine.units[target.unit].device;
+    if (device < 0) continue;
+    auto some = runs_of(target, models);
+    auto& all = runs[static_cast<std::size_t>(device)];
+    all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }
+  if (std::all_of(runs.begin(), runs.end(), [](const auto& some) { return some.empty(); })) return;
+  constexpr Seconds most_overhead = 100e-6, step = 1e-6;
+  double least_error = -1;
+  for (Seconds overhead = 0; overhead <= most_overhead; overhead += step) {
+    double error = 0;
+    for (const auto& some : runs) error += some.empty() ? 0 : fit_start(some, overhead).error;
+    if (least_error >= 0 && error >= least_error) continue;
+    least_error = error;
+    machine.block_overhead = overhead;
+  }
+  for (std::size_t d = 0; d < runs.size(); ++d)
+    if (!runs[d].empty()) machine.devices[d].start_latency = fit_start(runs[d], machine.block_overhead).start;
 }
 
 }  // namespace poas::edge
