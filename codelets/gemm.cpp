@@ -84,6 +84,8 @@ poas_divisible make_divisible() {
   d.describe = describe_gemm;
   d.make_sample = make_gemm_sample;
   d.free_sample = free_gemm_sample;
+  d.measure_block = gemm_measure_block;
+  d.end_measuring = gemm_end_measuring;
   return d;
 }
 

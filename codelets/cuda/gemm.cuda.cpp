@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "cuda/blas_handle.cuda.hpp"
-#include "gemm_call.hpp"
+#include "cuda/gemm.cuda.hpp"
 #include "gemm_kernels.hpp"
 
 namespace poas::codelets {
@@ -55,17 +55,17 @@ void report(cublasStatus_t status, const GemmCall& call) {
   poas_block_failed(-EIO, why);
 }
 
-void run(void* buffers[], const void* cl_arg, Types (*types)(const GemmCall&)) {
+void run(void* buffers[], const void* cl_arg, cublasStatus_t (*multiply)(cublasHandle_t, const GemmCall&)) {
   const std::optional<GemmCall> call = host_call(buffers, cl_arg);
   if (!call || call->is_empty()) return;
   const BlasHandle handle;
   cublasStatus_t status = handle.status();
-  if (status == CUBLAS_STATUS_SUCCESS) status = multiply(handle.get(), *call, types(*call));
+  if (status == CUBLAS_STATUS_SUCCESS) status = multiply(handle.get(), *call);
   if (status != CUBLAS_STATUS_SUCCESS) report(status, *call);
 }
 
-void cuda_cores_gemm(void* buffers[], void* cl_arg) noexcept { run(buffers, cl_arg, on_cuda_cores); }
-void tensor_cores_gemm(void* buffers[], void* cl_arg) noexcept { run(buffers, cl_arg, on_tensor_cores); }
+void cuda_cores_gemm(void* buffers[], void* cl_arg) noexcept { run(buffers, cl_arg, multiply_on_cuda_cores); }
+void tensor_cores_gemm(void* buffers[], void* cl_arg) noexcept { run(buffers, cl_arg, multiply_on_tensor_cores); }
 
 int has_capability(int workerid, int least, const char** why, const char* words) {
   int major = 0;
@@ -78,6 +78,14 @@ int has_capability(int workerid, int least, const char** why, const char* words)
 }
 
 }  // namespace
+
+cublasStatus_t multiply_on_cuda_cores(cublasHandle_t handle, const GemmCall& call) {
+  return multiply(handle, call, on_cuda_cores(call));
+}
+
+cublasStatus_t multiply_on_tensor_cores(cublasHandle_t handle, const GemmCall& call) {
+  return multiply(handle, call, on_tensor_cores(call));
+}
 
 const starpu_cuda_func_t gemm_cuda_cores = cuda_cores_gemm;
 const starpu_cuda_func_t gemm_tensor_cores = tensor_cores_gemm;

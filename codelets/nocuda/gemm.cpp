@@ -6,6 +6,9 @@ namespace poas::codelets {
 const starpu_cuda_func_t gemm_cuda_cores = nullptr;
 const starpu_cuda_func_t gemm_tensor_cores = nullptr;
 
+int (*const gemm_measure_block)(void**, const poas_block*, poas_measurement*) = nullptr;
+void (*const gemm_end_measuring)(void*) = nullptr;
+
 int tensor_cores_offered(int, const char** why) noexcept {
   *why = "built without CUDA";
   return 0;

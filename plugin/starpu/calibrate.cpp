@@ -1,4 +1,4 @@
-// Measures blocks of a codelet on every unit through StarPU, so that simulated nodes calibrate the same way.
+// Measures copies and blocks of a codelet on every unit of the node.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -16,10 +16,21 @@
 namespace poas::edge {
 namespace {
 
+constexpr std::size_t least_blocks = 3;  // that fit() needs
+
 // A share is done when its last worker is, and on a busy node some cores take twice as long as others: the model tells
 // of the slowest, its error of blocks on any.
-TimeModel fit_blocks(const Blocks& blocks, int ndims) {
-  return scaled(fit(blocks.samples, ndims), median(blocks.slowest));
+TimeModel fit_blocks(const Blocks& blocks, int ndims, const CalibrationOptions& options) {
+  const TimeModel model =
+      options.fit ? options.fit(blocks.samples, ndims, blocks.parallel) : fit(blocks.samples, ndims);
+  return scaled(model, median(blocks.slowest));
+}
+
+// By the codelet itself where it can, else through tasks.
+Blocks blocks_of(const Target& target, const CalibrationOptions& options, Seconds budget) {
+  constexpr std::size_t enough = 600, most = 20000;  // for the three terms of fit(), for whatever else is fitted
+  Blocks blocks = measure_by_codelet(target, budget, options.extents, options.fit ? most : enough);
+  return blocks.samples.size() < least_blocks ? measure_blocks(target, budget, options.extents) : blocks;
 }
 
 // The model that came with poas for the unit's product stays if it errs here by no more than the new one, or by no more
@@ -43,9 +54,9 @@ std::string shipped_instead(const Models& shipped, const ModelKey& key, const Vi
 std::string calibrate_target(const Target& target, const CalibrationOptions& options, Seconds budget, const View& view,
                              const Models& shipped, Models& models) {
   const poas_divisible& divisible = *target.codelet->divisible;
-  const Blocks blocks = measure_blocks(target, budget, options.extents);
-  if (blocks.samples.size() < 3) return "";
-  const TimeModel model = fit_blocks(blocks, static_cast<int>(divisible.ndims));
+  const Blocks blocks = blocks_of(target, options, budget);
+  if (blocks.samples.size() < least_blocks) return "";
+  const TimeModel model = fit_blocks(blocks, static_cast<int>(divisible.ndims), options);
   const ModelKey key{view.machine.units[target.unit].name, divisible.name, target.implementation.name, target.type};
   const std::string stays = shipped_instead(shipped, key, view, target, blocks, model.relative_error);
   if (stays.empty())

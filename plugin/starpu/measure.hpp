@@ -71,9 +71,14 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
 struct Blocks {
   std::vector<Sample> samples;      // the median time of the workers
   std::vector<double> slowest;      // of the workers at once, over it
+  unsigned parallel = 1;            // tiles that the device computes at once, if the codelet tells
 };
 
 // Blocks from short to long ones; each size follows from the speed seen so far.
 Blocks measure_blocks(const Target& target, Seconds budget, const std::vector<Extents>& wanted);
+
+// Blocks that the codelet measures itself on the first worker of the unit, `most` of them or as many as the budget allows;
+// none if it does not, or not on this unit.  Random shapes if none are wanted.
+Blocks measure_by_codelet(const Target& target, Seconds budget, const std::vector<Extents>& wanted, std::size_t most);
 
 }  // namespace poas::edge

@@ -31,6 +31,8 @@ const char* fault_of(const starpu_codelet* codelet, const poas_divisible* d) {
     if (!one.name || one.nimpl >= STARPU_MAXIMPLEMENTATIONS)
       return "an implementation has no name, or its nimpl is not below STARPU_MAXIMPLEMENTATIONS";
   }
+  if (!d->measure_block != !d->end_measuring)
+    return "one of measure_block and end_measuring is missing: set both or none";
   if (codelet->specific_nodes) return "the codelet uses specific_nodes";
   return nullptr;
 }

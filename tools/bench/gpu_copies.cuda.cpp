@@ -25,24 +25,24 @@ class CopySampler {
     check(cudaStreamCreate(&out_), "stream");
   }
 
-  void sample(const char* direction, const char* memory, const CopyShape& shape) {
-    const bool pinned = memory[1] == 'i';
+  void sample(const std::string& direction, const std::string& memory, const CopyShape& shape) {
+    const bool pinned = memory == "pinned";
     unsigned char* const host = pinned ? static_cast<unsigned char*>(pinned_) : pageable_.data();
     const std::size_t second = pinned ? most_span : most;
-    const std::string way = direction;
     std::vector<double> times;
     for (int i = 0; i <= batches; ++i)
       times.push_back(timer_(in_, [&] {
-        if (way != "d2h") copy(true, host, shape, in_);
-        if (way == "d2h") copy(false, host, shape, in_);
-        if (way == "both") {
+        if (direction != "d2h") copy(true, host, shape, in_);
+        if (direction == "d2h") copy(false, host, shape, in_);
+        if (direction == "both") {
           copy(false, host + second, shape, out_);
           check(cudaEventRecord(done_.event, out_), "event");
           check(cudaStreamWaitEvent(in_, done_.event), "event");
         }
       }));
     times.erase(times.begin());
-    std::printf("%s\t%s\t%zu\t%zu\t%zu\t%.6g\n", direction, memory, shape.bytes, shape.piece, shape.pitch, median(times));
+    std::printf("%s\t%s\t%zu\t%zu\t%zu\t%.6g\n", direction.c_str(), memory.c_str(), shape.bytes, shape.piece,
+                shape.pitch, median(times));
   }
 
   static constexpr std::size_t most = std::size_t{256} << 20;
@@ -82,10 +82,12 @@ void copies(const Options& options) {
   };
   for (unsigned i = 0; i < options.count; ++i) {
     const std::size_t bytes = log_uniform(4096, CopySampler::most);
-    const char* direction = i % 3 == 0 ? "h2d" : i % 3 == 1 ? "d2h" : "both";
-    const char* memory = i / 3 % 3 == 0 ? "pageable" : "pinned";
+    std::string direction = i % 3 == 0 ? "h2d" : i % 3 == 1 ? "d2h" : "both";
+    std::string memory = i / 3 % 3 == 0 ? "pageable" : "pinned";
+    if (!options.direction.empty()) direction = options.direction;
+    if (!options.memory.empty()) memory = options.memory;
     CopyShape shape{bytes, bytes, bytes};
-    if (i / 3 % 3 == 1) {
+    if (i / 3 % 3 == 1 && memory == "pinned") {
       shape.piece = std::min(bytes, log_uniform(256, 131072));
       shape.pitch = shape.piece + log_uniform(64, 131072);
       shape.bytes = std::min(bytes / shape.piece, CopySampler::most_span / shape.pitch) * shape.piece;

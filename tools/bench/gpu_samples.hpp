@@ -17,6 +17,8 @@ struct Options {
   unsigned count = 250;
   std::uint64_t seed = 1;
   double limit = 60;
+  bool zeros = false;
+  std::string direction{}, memory{};  // of copies; empty: all in turn
 };
 
 // Prints a table of random copies.

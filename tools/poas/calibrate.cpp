@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "models/training/train.hpp"
 #include "node.hpp"
 #include "poas/gemm.h"
 #include "poas/runtime.hpp"
@@ -23,6 +24,7 @@ CalibrationOptions calibration_of(const Options& options) {
   for (const std::string& word : split_list(options.types)) result.types.push_back(type_from_string(word));
   if (result.types.empty())
     throw Error(Errc::invalid, "--types names no type; write for example fp32,fp64");
+  result.fit = training::train;
   result.progress = [](double part, const std::string& what) {
     std::cerr << "calibrating " << percent(part) << ": " << what << "\n";
   };

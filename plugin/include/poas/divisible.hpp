@@ -34,6 +34,11 @@ class Divisible {
     raw_.free_sample = free;
     return *this;
   }
+  Divisible& measuring(int (*measure)(void**, const poas_block*, poas_measurement*), void (*end)(void*)) {
+    raw_.measure_block = measure;
+    raw_.end_measuring = end;
+    return *this;
+  }
   Divisible& implementation(const poas_implementation& one) {
     implementations_.push_back(one);
     return *this;

@@ -88,6 +88,23 @@ struct poas_implementation {
   int (*offered)(const struct poas_operation *operation, int workerid, const char **why);
 };
 
+/* A block that is measured by itself, and what came out. */
+struct poas_block {
+  uint64_t extent[POAS_MAX_DIMS];
+  unsigned implementation; /* index into poas_divisible::implementations; the type is that one's */
+  int zeros;               /* 0: operands with random contents; 1: all zero, for comparison only */
+};
+struct poas_measurement {
+  double seconds;     /* of one launch, operands in the device's memory: median of several batches */
+  double spread;      /* slowest batch over the fastest, less 1 */
+  unsigned launches;  /* that were timed */
+  double work;        /* flop of the block */
+  double bytes;       /* of all operands of the block, each counted once */
+  unsigned parallel;  /* tiles that the device computes at once (multiprocessors of a GPU); 0: not known */
+  unsigned megahertz; /* clock of the multiprocessors just after; 0: not known */
+  unsigned watts;     /* power of the device just after; 0: not known */
+};
+
 /* What poas must know to cut the tasks of a codelet.  Zero-initialise it, then set size and version. */
 struct poas_divisible {
   size_t size;      /* sizeof(struct poas_divisible) */
@@ -107,6 +124,16 @@ struct poas_divisible {
    * is not served.  free_sample unregisters the handles and frees everything. */
   struct starpu_task *(*make_sample)(const uint64_t extent[POAS_MAX_DIMS], enum poas_type type);
   void (*free_sample)(struct starpu_task *task);
+  /* For calibration, may be NULL: measures a block on the device of the calling worker, much
+   * faster than by tasks of its own.  Called inside a task on that worker's thread, nothing else runs.
+   * *state is NULL at first; what it is set to (buffers, handles) comes with the later calls, all on
+   * the same thread, and goes to end_measuring there, unless it is NULL.  Both or none.
+   * Returns 0; -ENOTSUP: not on this kind of worker, poas measures tasks made by make_sample instead;
+   * -ENOMEM: the block is too large for the memory that may be used, another one may fit; or another
+   * negative errno with words in poas_last_error(), which ends the measuring. */
+  int (*measure_block)(void **state, const struct poas_block *block,
+                       struct poas_measurement *measurement);
+  void (*end_measuring)(void *state);
 };
 
 /* Declares the tasks of a codelet divisible.  Both must live until the process ends; the codelet
