@@ -1,8 +1,9 @@
-// Products on CPU, CUDA cores and Tensor cores of real GPUs: gpu_conformance [random|large|starts|plans]...
+// Products on CPU, CUDA cores and Tensor cores of real GPUs: gpu_conformance [random|large|starts|plans|zeros]...
 //   random  100 random shapes for every type and class, with owners of every kind: right?
-//   large   n = 16384 from host memory to host memory beside copy, cuBLAS, copy back: right?  (times are
-//   shown) starts  100 times start, product, stop with two workers on each GPU
+//   large   n = 16384 from host memory to host memory beside copy, cuBLAS, copy back: right?  (times are shown)
+//   starts  100 times start, product, stop with two workers on each GPU
 //   plans   60 random products of 1e10 flop and more: predicted within 12 % of measured in 9 of 10?
+//   zeros   large products in the GPU's memory, on zeros beside random values: do models tell of the latter?
 // Ends with 0 (all right), 1 (something wrong), 2 (bad usage) or 77 (no GPU).
 #include <algorithm>
 #include <cmath>
@@ -14,12 +15,11 @@
 
 #include "baseline.hpp"
 #include "check.hpp"
+#include "gpu_conformance.hpp"
 #include "poas/runtime.hpp"
 #include "product.hpp"
 
-namespace {
-
-unsigned wrong = 0;
+static unsigned wrong = 0;
 
 void expect(bool condition, const std::string& what) {
   if (condition) return;
@@ -27,21 +27,7 @@ void expect(bool condition, const std::string& what) {
   std::printf("WRONG: %s\n", what.c_str());
 }
 
-class StarPU {
- public:
-  StarPU() {
-    starpu_conf conf;
-    starpu_conf_init(&conf);
-    poas_conf_init(&conf);
-    if (starpu_init(&conf) != 0 || starpu_cuda_worker_get_count() == 0) {
-      std::printf("skipped: StarPU sees no GPU here: no device, no driver, or STARPU_NCUDA=0\n");
-      std::exit(77);
-    }
-    expect(poas_in_use() == 1, "the policy in use is not poas");
-  }
-  StarPU(const StarPU&) = delete;
-  ~StarPU() { starpu_shutdown(); }
-};
+namespace {
 
 std::string words(const Options& o) {
   char text[160];
@@ -218,7 +204,7 @@ struct Part {
 
 const Part parts[] = {
     {"random", random_shapes}, {"random", repeated_product}, {"large", large_products}, {"starts", starts},
-    {"plans", plans}};
+    {"plans", plans}, {"zeros", zeros}};
 
 bool asked_for(const char* name, int argc, char** argv) {
   for (int i = 1; i < argc; i++)
@@ -241,7 +227,7 @@ int main(int argc, char** argv) {
   if (!usage_is_right(argc, argv)) {
     std::fprintf(
         stderr,
-        "gpu_conformance: unknown part: there are random, large, starts and plans: name some, or none for all\n");
+        "gpu_conformance: unknown part: there are random, large, starts, plans and zeros: name some, or none for all\n");
     return 2;
   }
   setvbuf(stdout, nullptr, _IOLBF, 0);
