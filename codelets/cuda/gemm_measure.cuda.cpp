@@ -1,5 +1,5 @@
-// What one GEMM takes on a GPU, operands in its memory.  A measurement is the median over 5 batches of the mean time of a
-// launch between events, after two launches to warm up; short launches are repeated within a batch; operands are
+// What one GEMM takes on a GPU, operands in its memory.  A measurement is the median over 5 batches of the mean time of
+// a launch between events, after two launches to warm up; short launches are repeated within a batch; operands are
 // rotated through more memory than the second-level cache holds.
 #include <algorithm>
 #include <cerrno>

@@ -35,8 +35,8 @@ class LaunchTimer {
     return seconds(0);
   }
 
-  // Mean seconds of a launch in each batch of `launches`.  The device begins when all are queued, so that the host's time
-  // for a launch does not show.
+  // Mean seconds of a launch in each batch of `launches`.  The device begins when all are queued, so that the host's
+  // time for a launch does not show.
   template <typename Launch>
   std::array<double, count> batches(int launches, Launch launch) {
     {

@@ -28,7 +28,8 @@ struct Pause {
 // of the slowest, its error of blocks on any.
 TimeModel fit_blocks(const Blocks& blocks, int ndims, const CalibrationOptions& options) {
   const Pause pause;
-  const TimeModel model = options.fit ? options.fit(blocks.samples, ndims, blocks.parallel) : fit(blocks.samples, ndims);
+  const TimeModel model =
+      options.fit ? options.fit(blocks.samples, ndims, blocks.parallel) : fit(blocks.samples, ndims);
   return scaled(model, median(blocks.slowest));
 }
 

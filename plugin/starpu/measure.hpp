@@ -77,8 +77,8 @@ struct Blocks {
 // Blocks from short to long ones; each size follows from the speed seen so far.
 Blocks measure_blocks(const Target& target, Seconds budget, const std::vector<Extents>& wanted);
 
-// Blocks that the codelet measures itself on the first worker of the unit, `most` of them or as many as the budget allows;
-// none if it does not, or not on this unit.  Random shapes if none are wanted.
+// Blocks that the codelet measures itself on the first worker of the unit, `most` of them or as many as the budget
+// allows; none if it does not, or not on this unit.  Random shapes if none are wanted.
 Blocks measure_by_codelet(const Target& target, Seconds budget, const std::vector<Extents>& wanted, std::size_t most);
 
 }  // namespace poas::edge

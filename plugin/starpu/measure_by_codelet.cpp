@@ -28,7 +28,9 @@ class Measure {
   explicit Measure(const Target& target) : divisible_(*target.codelet->divisible) {
     for (unsigned i = 0; i < divisible_.nimplementations; ++i) {
       const poas_implementation& one = divisible_.implementations[i];
-      if (target.implementation.name == one.name && static_cast<Type>(one.type) == target.type) implementation_ = i;
+      if (target.implementation.name == one.name && target.implementation.nimpl == one.nimpl &&
+          static_cast<UnitKind>(one.unit) == target.implementation.kind && static_cast<Type>(one.type) == target.type)
+        implementation_ = i;
     }
   }
   ~Measure() {
@@ -71,7 +73,9 @@ class Shapes {
     return launches_of_a_block * points(extents) <= most_of_budget * job_.budget * points_per_s_;
   }
   bool ended() const { return !job_.wanted.empty() && count_ == job_.wanted.size(); }
-  void took(const Extents& extents, Seconds seconds) { points_per_s_ = std::max(points_per_s_, points(extents) / seconds); }
+  void took(const Extents& extents, Seconds seconds) {
+    points_per_s_ = std::max(points_per_s_, points(extents) / seconds);
+  }
 
  private:
   double points(const Extents& extents) const {

@@ -69,7 +69,8 @@ void judge(const Job& job, const poas_implementation& one, const poas::TimeModel
     std::printf("%-18s no model: run poas calibrate to have it judged\n", one.name);
     return;
   }
-  const double of_random = poas::mean_error(*model, job.of_random, 3), of_zeros = poas::mean_error(*model, job.of_zeros, 3);
+  const double of_random = poas::mean_error(*model, job.of_random, 3);
+  const double of_zeros = poas::mean_error(*model, job.of_zeros, 3);
   std::printf("%-18s mean error of the model over %zu shapes: random %.1f %%, zeros %.1f %%\n", one.name, shapes.size(),
               100 * of_random, 100 * of_zeros);
   expect(of_random <= most_error, std::string("the model of ") + one.name + " errs by more than 8 % on random values");

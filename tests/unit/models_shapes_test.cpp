@@ -12,7 +12,8 @@ class Tables : public ::testing::TestWithParam<std::pair<const char*, std::uint6
 TEST_P(Tables, hold_the_shapes_of_their_seed) {
   const auto [table, seed] = GetParam();
   RandomShapes shapes(seed, 3);
-  for (const Sample& sample : training::read_table(std::string(POAS_MODELS "/samples/h200-gemm-fp32-") + table + ".tsv").samples)
+  const std::string file = std::string(POAS_MODELS "/samples/h200-gemm-fp32-") + table + ".tsv";
+  for (const Sample& sample : training::read_table(file).samples)
     ASSERT_EQ(shapes.next(), sample.extents);
 }
 
