@@ -18,16 +18,9 @@ namespace {
 
 constexpr std::size_t least_blocks = 3;  // that fit() needs
 
-// Workers that poll take the cores from a fit, which made one of 1500 blocks twenty times as long.
-struct Pause {
-  Pause() { starpu_pause(); }
-  ~Pause() { starpu_resume(); }
-};
-
 // A share is done when its last worker is, and on a busy node some cores take twice as long as others: the model tells
 // of the slowest, its error of blocks on any.
 TimeModel fit_blocks(const Blocks& blocks, int ndims, const CalibrationOptions& options) {
-  const Pause pause;
   const TimeModel model =
       options.fit ? options.fit(blocks.samples, ndims, blocks.parallel) : fit(blocks.samples, ndims);
   return scaled(model, median(blocks.slowest));
