@@ -70,6 +70,7 @@ class Shapes {
       return true;
     }
     extents = random_.next();
+    if (points_per_s_ == 0) return true;  // none has fitted yet
     return launches_of_a_block * points(extents) <= most_of_budget * job_.budget * points_per_s_;
   }
   bool ended() const { return !job_.wanted.empty() && count_ == job_.wanted.size(); }

@@ -35,14 +35,15 @@ struct CalibrationOptions {
   unsigned repetitions = 3;                  // the median counts
   std::vector<Extents> extents;              // blocks to measure, empty: chosen by the budget
   // Makes a model of the blocks measured on a unit, which computes `parallel` tiles at once (1: not known).  Empty:
-  // fit(), and no more blocks are measured than it needs.  Called while the workers sleep.
+  // fit(), and no more blocks are measured than it needs.
   std::function<TimeModel(const std::vector<Sample>& samples, int ndims, unsigned parallel)> fit{};
   std::function<void(double done, const std::string& what)> progress;
 };
 
 // Measures copies (alone and together), overheads, and blocks of the codelet on every unit, and fits the models.
 // Blocks are tasks of StarPU (so also in simulation), but where the codelet measures them itself
-// (poas_divisible::measure_block).  The caller saves the models.  Not thread safe; no other task may run.  Throws Error(no_unit) if nothing can be measured.
+// (poas_divisible::measure_block).  The caller saves the models.  Not thread safe; no other task may run.  Throws
+// Error(no_unit) if nothing can be measured.
 POAS_EXPORT Models calibrate(struct starpu_codelet* codelet, const CalibrationOptions& options);
 
 // The plan for a task of a divisible codelet, without submitting it.  Throws Error(invalid).
