@@ -148,7 +148,7 @@ std::shared_ptr<const Models> Planner::with_installed() const {
   auto all = std::make_shared<Models>(*stored_);
   all->version = models_->version + 1;
   for (const auto& [product, installed] : installed_)
-    if (installed) all->times.insert(installed->models.times.begin(), installed->models.times.end());
+    if (installed) add_models(*all, installed->models);
   return all;
 }
 

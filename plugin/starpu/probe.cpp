@@ -103,11 +103,13 @@ void merge_measured(Machine& machine, const Machine& measured) {
         device.latency = known.latency;
         device.start_latency = known.start_latency;
         device.line_costs = known.line_costs;
+        device.idle = known.idle;
       }
   machine.host_link_bytes_per_s = measured.host_link_bytes_per_s;
   machine.task_overhead = measured.task_overhead;
   machine.split_overhead = measured.split_overhead;
   machine.block_overhead = measured.block_overhead;
+  machine.host_idle = measured.host_idle;
   machine.source = "measured";
 }
 
