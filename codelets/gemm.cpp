@@ -32,25 +32,6 @@ int can_execute(unsigned workerid, starpu_task* task, unsigned nimpl) {
   return gemm_allowed(*args, workerid, nimpl);
 }
 
-// StarPU's own history tells apart everything that changes the time of a call.
-std::uint32_t footprint(starpu_task* task) {
-  const std::uint32_t sizes = starpu_task_data_footprint(task);
-  const poas_gemm_args* args = arguments_of(task);
-  if (!args) return sizes;
-  const std::uint32_t kind = static_cast<std::uint32_t>(args->type) << 8 |
-                             static_cast<std::uint32_t>(is_transposed(args->transa)) << 1 |
-                             static_cast<std::uint32_t>(is_transposed(args->transb));
-  return starpu_hash_crc32c_be(kind, sizes);
-}
-
-starpu_perfmodel* history_model() {
-  static starpu_perfmodel model{};
-  model.type = STARPU_HISTORY_BASED;
-  model.symbol = "poas_gemm";
-  model.footprint = footprint;
-  return &model;
-}
-
 starpu_codelet make_codelet() {
   starpu_codelet codelet{};
   starpu_codelet_init(&codelet);
@@ -65,7 +46,6 @@ starpu_codelet make_codelet() {
   // Whether C is read depends on beta, so the access modes belong to the task.
   codelet.nbuffers = STARPU_VARIABLE_NBUFFERS;
   codelet.can_execute = can_execute;
-  codelet.model = history_model();
   return codelet;
 }
 

@@ -110,6 +110,30 @@ Json json_of(const ModelKey& key, const TimeModel& model) {
   return json;
 }
 
+// Only what was measured is stored.
+Power power_from(const Json& from) { return {number(from, "watts"), number(from, "relative_error"), true}; }
+
+Json json_of(const ModelKey& key, const Power& power) {
+  for (const double value : {power.watts, power.relative_error})
+    if (!std::isfinite(value) || value < 0)
+      throw Error(Errc::invalid, "cannot store the power of " + words(key) +
+                                     ": it is negative or not finite; measure it again");
+  return {{"unit", key.unit},
+          {"operation", key.operation},
+          {"implementation", key.implementation},
+          {"type", to_string(key.type)},
+          {"watts", power.watts},
+          {"relative_error", power.relative_error}};
+}
+
+void read_powers(const Json& list, Models& models) {
+  if (!list.is_array()) refuse(Errc::parse, "field 'powers' is not a list");
+  for (const Json& one : list) {
+    const ModelKey key = key_from(one);
+    if (!models.powers.emplace(key, power_from(one)).second) refuse(Errc::invalid, "two powers of " + words(key));
+  }
+}
+
 Models read(const Json& root) {
   if (!root.is_object()) refuse(Errc::parse, "the text is not a JSON object");
   if (root.at("version") != format_version)
@@ -125,6 +149,7 @@ Models read(const Json& root) {
     if (!models.times.emplace(key, model_from(one)).second)
       refuse(Errc::invalid, "two models of " + words(key));
   }
+  if (root.contains("powers")) read_powers(root.at("powers"), models);
   return models;
 }
 
@@ -135,6 +160,8 @@ std::string to_json(const Models& models) {
   root["machine"] = models.machine ? Json::parse(to_json(*models.machine)) : Json();
   root["models"] = Json::array();
   for (const auto& [key, model] : models.times) root["models"].push_back(json_of(key, model));
+  root["powers"] = Json::array();
+  for (const auto& [key, power] : models.powers) root["powers"].push_back(json_of(key, power));
   try {
     return root.dump(1) + "\n";
   } catch (const Json::exception& error) {

@@ -12,23 +12,26 @@ namespace {
 constexpr int precisions = 5;
 
 // Order of magnitude of one worker: a CPU core or a whole device.  Rates in flop/s for the classes
-// fp64, fp32, tf32, fp16, bf16; memory in byte/s; launch in seconds.
+// fp64, fp32, tf32, fp16, bf16; memory in byte/s; launch in seconds; power above idle and idle in watts, from the
+// thermal design power of data sheets: servers have 4 to 8 W a core and draw a third of it idle, GPUs of that rate 150
+// to 350 W and a tenth.
 struct Guess {
   UnitKind kind;
   double rate[precisions];
   double memory;
   Seconds launch;
+  Watts computing, idle;
 };
 
 constexpr Guess guesses[] = {
     // A core with 256-bit vectors; 16-bit types are converted and computed in fp32.
-    {UnitKind::cpu, {15e9, 30e9, 30e9, 20e9, 20e9}, 10e9, 2e-6},
+    {UnitKind::cpu, {15e9, 30e9, 30e9, 20e9, 20e9}, 10e9, 2e-6, 4, 2},
     // A mid-range GPU without fast fp64.
-    {UnitKind::cuda, {0.3e12, 10e12, 10e12, 10e12, 10e12}, 500e9, 10e-6},
+    {UnitKind::cuda, {0.3e12, 10e12, 10e12, 10e12, 10e12}, 500e9, 10e-6, 200, 25},
     // Its Tensor cores; fp32 accuracy takes three products or more of a lower class.
-    {UnitKind::tensor, {1e12, 15e12, 60e12, 100e12, 100e12}, 500e9, 10e-6},
+    {UnitKind::tensor, {1e12, 15e12, 60e12, 100e12, 100e12}, 500e9, 10e-6, 200, 25},
     // Anything from a CPU to a GPU: taken for a weak one, so that measuring it is no disappointment.
-    {UnitKind::opencl, {5e9, 20e9, 20e9, 20e9, 20e9}, 10e9, 10e-6},
+    {UnitKind::opencl, {5e9, 20e9, 20e9, 20e9, 20e9}, 10e9, 10e-6, 50, 10},
 };
 
 const Guess& guess_of(UnitKind kind) {
@@ -98,5 +101,9 @@ TimeModel default_model(const Unit& unit, Type type, Precision precision) {
   model.seconds_per_byte = 1 / guess.memory;
   return model;
 }
+
+Power default_power(UnitKind kind) { return {guess_of(kind).computing, 1, false}; }
+
+Power default_idle(UnitKind kind) { return {guess_of(kind).idle, 1, false}; }
 
 }  // namespace poas

@@ -11,22 +11,38 @@
 namespace poas {
 namespace detail {
 
-std::string time_in_words(double seconds) {
-  struct Scale {
-    double factor;
-    const char* unit;
-  };
-  constexpr std::array<Scale, 4> scales{{{1, "s"}, {1e3, "ms"}, {1e6, "us"}, {1e9, "ns"}}};
-  if (seconds == 0) return "0 s";
+namespace {
+
+struct Scale {
+  double factor;
+  const char* unit;
+};
+
+// In the largest unit that leaves one before the point; scales from large to small.
+template <std::size_t N>
+std::string in_words(double value, const std::array<Scale, N>& scales, const char* zero) {
+  if (value == 0) return zero;
   // 0.9995 of a unit would print as 1.00 of it.
   const auto fitting = std::find_if(scales.begin(), scales.end() - 1, [&](const Scale& scale) {
-    return std::abs(seconds) * scale.factor >= 0.9995;
+    return std::abs(value) * scale.factor >= 0.9995;
   });
-  const double value = seconds * fitting->factor;
-  const int decimals = std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
+  const double scaled = value * fitting->factor;
+  const int decimals = std::abs(scaled) >= 99.95 ? 0 : std::abs(scaled) >= 9.995 ? 1 : 2;
   char text[64];
-  std::snprintf(text, sizeof text, "%.*f %s", decimals, value, fitting->unit);
+  std::snprintf(text, sizeof text, "%.*f %s", decimals, scaled, fitting->unit);
   return text;
+}
+
+}  // namespace
+
+std::string time_in_words(double seconds) {
+  constexpr std::array<Scale, 4> scales{{{1, "s"}, {1e3, "ms"}, {1e6, "us"}, {1e9, "ns"}}};
+  return in_words(seconds, scales, "0 s");
+}
+
+std::string energy_in_words(double joules) {
+  constexpr std::array<Scale, 4> scales{{{1e-3, "kJ"}, {1, "J"}, {1e3, "mJ"}, {1e6, "uJ"}}};
+  return in_words(joules, scales, "0 J");
 }
 
 }  // namespace detail
@@ -34,6 +50,7 @@ std::string time_in_words(double seconds) {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using detail::energy_in_words;
 using detail::time_in_words;
 using Row = std::vector<std::string>;
 
@@ -47,7 +64,9 @@ Json json_of(const PlanUnit& unit) {
           {"predicted_seconds", unit.predicted},
           {"compute_seconds", unit.compute},
           {"measured_seconds", unit.measured},
-          {"reason", unit.reason}};
+          {"reason", unit.reason},
+          {"joules", unit.joules},
+          {"joules_error", unit.joules_error}};
 }
 
 std::string unit_name(const Plan& plan, int unit) {
@@ -85,7 +104,8 @@ Row row_of(const PlanUnit& unit, bool measured) {
           used ? std::to_string(unit.blocks) : "-",
           or_dash(unit.implementation),
           or_dash(unit.precision),
-          used ? time_in_words(unit.predicted) : "-"};
+          used ? time_in_words(unit.predicted) : "-",
+          used ? energy_in_words(unit.joules) : "-"};
   if (measured) row.push_back(unit.measured > 0 ? time_in_words(unit.measured) : "-");
   return row;
 }
@@ -110,7 +130,7 @@ std::string align(const std::vector<Row>& rows) {
 
 std::string table(const Plan& plan) {
   const bool measured = plan.measured > 0;
-  std::vector<Row> rows{{"unit", "share %", "blocks", "implementation", "precision", "predicted"}};
+  std::vector<Row> rows{{"unit", "share %", "blocks", "implementation", "precision", "predicted", "energy"}};
   if (measured) rows.front().push_back("measured");
   for (const PlanUnit& unit : plan.units) rows.push_back(row_of(unit, measured));
   return align(rows);
@@ -136,6 +156,9 @@ std::string to_json(const Plan& plan) {
             {"split", plan.split}};
   json["whole_unit"] = plan.whole_unit < 0 ? Json() : Json(unit_name(plan, plan.whole_unit));
   json["measured_seconds"] = plan.measured;
+  json["joules"] = plan.joules;
+  json["idle_joules"] = plan.idle_joules;
+  json["power_source"] = plan.power_source;
   json["units"] = Json::array();
   for (const PlanUnit& unit : plan.units) json["units"].push_back(json_of(unit));
   json["blocks"] = Json::array();
@@ -153,6 +176,9 @@ std::string explain(const Plan& plan) {
   if (!plan.solver.empty()) text += std::string(" (") + plan.solver + ", " + to_string(plan.status) + ")";
   text += "; " + plan.source + " models";
   if (plan.plan_seconds > 0) text += "; planned in " + time_in_words(plan.plan_seconds);
+  if (plan.joules > 0)
+    text += "\nenergy " + energy_in_words(plan.joules) + " predicted, of these " + energy_in_words(plan.idle_joules) +
+            " idle; " + plan.power_source + " watts";
   text += "\nwhy: " + plan.reason + "\n";
   for (const PlanUnit& unit : plan.units)
     if (!unit.reason.empty()) text += "why: " + unit.name + " takes no part: " + unit.reason + "\n";

@@ -28,6 +28,11 @@ void check_rate(const std::string& field, double value) {
   if (value == 0) refuse(field, "is 0", "a link that copies nothing makes the device useless, measure it");
 }
 
+void check_power(const std::string& field, const Power& power) {
+  check_number(field + ".watts", power.watts);
+  check_number(field + ".relative_error", power.relative_error);
+}
+
 void check_device(const Device& device, const std::string& field) {
   if (device.name.empty()) refuse(field + ".name", "is empty", "name the device, e.g. cuda0");
   check_number(field + ".memory_bytes", device.memory_bytes);
@@ -38,6 +43,7 @@ void check_device(const Device& device, const std::string& field) {
   for (const auto& costs : device.line_costs)
     for (const Seconds cost : costs) check_number(field + ".line_costs", cost);
   check_number(field + ".peer_bytes_per_s", device.peer_bytes_per_s);
+  check_power(field + ".idle", device.idle);
 }
 
 void check_unit(const Machine& machine, const Unit& unit, const std::string& field) {
@@ -56,8 +62,13 @@ void check_names_differ(const List& list, const std::string& field) {
       refuse(field, "has \"" + entry.name + "\" twice", "names must differ, models are kept by name");
 }
 
+// Only what was measured is written.
+void add_power(Json& json, const char* key, const Power& power) {
+  if (power.measured) json[key] = {{"watts", power.watts}, {"relative_error", power.relative_error}};
+}
+
 Json json_of(const Device& device) {
-  return {{"name", device.name},
+  Json json = {{"name", device.name},
           {"memory_bytes", device.memory_bytes},
           {"h2d_bytes_per_s", device.h2d_bytes_per_s},
           {"d2h_bytes_per_s", device.d2h_bytes_per_s},
@@ -66,6 +77,8 @@ Json json_of(const Device& device) {
           {"start_latency", device.start_latency},
           {"line_costs", device.line_costs},
           {"product", device.product}};
+  add_power(json, "idle", device.idle);
+  return json;
 }
 
 Json json_of(const Unit& unit) {
@@ -102,6 +115,12 @@ double number_of(const Json& object, const char* key, const std::string& where) 
 
 double number_or(const Json& object, const char* key, const std::string& where, double otherwise) {
   return object.contains(key) ? number_of(object, key, where) : otherwise;
+}
+
+Power power_or_default(const Json& object, const char* key, const std::string& where) {
+  if (!object.contains(key)) return {};
+  const std::string field = where + "." + key;
+  return {number_of(object.at(key), "watts", field), number_of(object.at(key), "relative_error", field), true};
 }
 
 int integer_of(const Json& object, const char* key, const std::string& where) {
@@ -142,6 +161,7 @@ Device device_from(const Json& json, const std::string& where) {
   device.start_latency = number_or(json, "start_latency", where, 0);
   if (json.contains("line_costs")) device.line_costs = line_costs_from(json, where);
   if (json.contains("product")) device.product = text_of(json, "product", where);
+  device.idle = power_or_default(json, "idle", where);
   return device;
 }
 
@@ -173,6 +193,7 @@ Machine read_machine(const Json& json) {
   machine.split_overhead = number_or(json, "split_overhead", "file", 0);
   machine.block_overhead = number_or(json, "block_overhead", "file", 0);
   if (json.contains("source")) machine.source = text_of(json, "source", "file");
+  machine.host_idle = power_or_default(json, "host_idle", "file");
   for (const Json& device : list_of(json, "devices", "file"))
     machine.devices.push_back(device_from(device, entry("devices", machine.devices.size())));
   for (const Json& unit : list_of(json, "units", "file"))
@@ -194,6 +215,7 @@ void validate(const Machine& machine) {
   check_number("task_overhead", machine.task_overhead);
   check_number("split_overhead", machine.split_overhead);
   check_number("block_overhead", machine.block_overhead);
+  check_power("host_idle", machine.host_idle);
 }
 
 std::string to_json(const Machine& machine) {
@@ -206,6 +228,7 @@ std::string to_json(const Machine& machine) {
                {"block_overhead", machine.block_overhead},
                {"units", Json::array()},
                {"devices", Json::array()}};
+  add_power(json, "host_idle", machine.host_idle);
   for (const Unit& unit : machine.units) json["units"].push_back(json_of(unit));
   for (const Device& device : machine.devices) json["devices"].push_back(json_of(device));
   return json.dump(1, ' ', false, Json::error_handler_t::replace);

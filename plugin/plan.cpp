@@ -266,7 +266,9 @@ Plan plan(const Operation& operation, const Machine& machine, const Models& mode
   const Problem problem{operation, ordered, costs, ordered_state, request};
   Choice choice;
   consider_all(problem, choice);
-  return in_order_of_machine(plan_of(problem, choice), order);
+  Plan result = in_order_of_machine(plan_of(problem, choice), order);
+  predict_energy(result, machine);
+  return result;
 }
 
 }  // namespace poas

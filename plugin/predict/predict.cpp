@@ -64,13 +64,14 @@ std::optional<Reason> why_unsuitable(const Operation& operation, const Implement
   return std::nullopt;
 }
 
-// The unit's own model, else that of all devices of its product.
-const TimeModel* measured_model(const Models& models, const Operation& operation, const Implementation& one,
-                                const Unit& unit, const Machine& machine) {
+// What is known of the unit itself, else of all devices of its product.
+template <typename Known, typename Accepted>
+const Known* known_of(const std::map<ModelKey, Known>& all, const Operation& operation, const Implementation& one,
+                      const Unit& unit, const Machine& machine, Accepted accepted) {
   const std::string product = unit.device < 0 ? "" : machine.devices[static_cast<std::size_t>(unit.device)].product;
   for (const std::string& owner : {unit.name, product}) {
-    const auto found = models.times.find({owner, operation.name, one.name, operation.type});
-    if (found != models.times.end() && found->second.samples > 0) return &found->second;
+    const auto found = all.find({owner, operation.name, one.name, operation.type});
+    if (found != all.end() && accepted(found->second)) return &found->second;
   }
   return nullptr;
 }
@@ -80,7 +81,8 @@ Candidate candidate_of(const Operation& operation, int index, const Unit& unit, 
   const Implementation& one = operation.implementations[static_cast<std::size_t>(index)];
   Candidate candidate;
   candidate.implementation = index;
-  const TimeModel* const measured = measured_model(models, operation, one, unit, machine);
+  const TimeModel* const measured = known_of(
+      models.times, operation, one, unit, machine, [](const TimeModel& model) { return model.samples > 0; });
   candidate.model = measured ? *measured : default_model(unit, operation.type, one.precision);
   candidate.seconds = evaluate(candidate.model, operation, whole_box(operation));
   return candidate;
@@ -119,7 +121,10 @@ UnitCost cost_of(const Operation& operation, const Unit& unit, const Machine& ma
     }
   }
   if (best.implementation < 0) return {-1, {}, nearest.words};
-  return {best.implementation, best.model, ""};
+  const Implementation& one = operation.implementations[static_cast<std::size_t>(best.implementation)];
+  const Power* const power =
+      known_of(models.powers, operation, one, unit, machine, [](const Power& known) { return known.measured; });
+  return {best.implementation, best.model, "", power ? *power : default_power(unit.kind)};
 }
 
 }  // namespace

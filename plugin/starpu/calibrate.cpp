@@ -10,6 +10,7 @@
 #include "starpu/links.hpp"
 #include "starpu/measure.hpp"
 #include "starpu/policy.hpp"
+#include "starpu/power.hpp"
 #include "starpu/split.hpp"
 #include "starpu/task_costs.hpp"
 
@@ -50,9 +51,9 @@ std::string shipped_instead(const Models& shipped, const ModelKey& key, const Vi
   return words;
 }
 
-// Measures one implementation on one unit and stores its model.  Words if another stays in its place.
+// Measures one implementation on one unit and stores its model and its power.  Words if another stays in its place.
 std::string calibrate_target(const Target& target, const CalibrationOptions& options, Seconds budget, const View& view,
-                             const Models& shipped, Models& models) {
+                             const Models& shipped, PowerMeters& meters, Models& models) {
   const poas_divisible& divisible = *target.codelet->divisible;
   const Blocks blocks = blocks_of(target, options, budget);
   if (blocks.samples.size() < least_blocks) return "";
@@ -63,6 +64,7 @@ std::string calibrate_target(const Target& target, const CalibrationOptions& opt
     models.times[key] = model;
   else
     models.times.erase(key);
+  if (const auto power = meters.measure(target, blocks)) models.powers[key] = *power;
   return stays;
 }
 
@@ -118,6 +120,7 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
   View view = make_view(workers.data(), static_cast<unsigned>(workers.size()));
   const int profiling = starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
   measure_links(view);
+  PowerMeters meters(view);
   Models models = planner().models_as_stored(), shipped;
   add_installed_models(shipped, view.machine);
   const auto targets = targets_of(*registered, view, options);
@@ -131,7 +134,7 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
       options.progress(static_cast<double>(i) / static_cast<double>(targets.size()),
                        unit + " " + target.implementation.name + " " + to_string(target.type));
     const std::string stays = calibrate_target(target, options, options.budget / static_cast<double>(targets.size()), view,
-                                               shipped, models);
+                                               shipped, meters, models);
     if (options.progress && !stays.empty())
       options.progress((static_cast<double>(i) + 1) / static_cast<double>(targets.size()), stays);
   }

@@ -33,6 +33,11 @@ std::optional<Installed> installed_models(const std::string& product) {
   return std::nullopt;
 }
 
+void add_models(Models& models, const Models& others) {
+  models.times.insert(others.times.begin(), others.times.end());
+  models.powers.insert(others.powers.begin(), others.powers.end());
+}
+
 }  // namespace poas::edge
 
 namespace poas {
@@ -43,7 +48,7 @@ void add_installed_models(Models& models, const Machine& machine) {
     if (!device.product.empty()) products.insert(device.product);
   for (const std::string& product : products)
     if (const auto installed = edge::installed_models(product))
-      models.times.insert(installed->models.times.begin(), installed->models.times.end());
+      edge::add_models(models, installed->models);
 }
 
 }  // namespace poas

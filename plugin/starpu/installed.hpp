@@ -17,5 +17,7 @@ struct Installed {
 };
 // Those of a product, e.g. "NVIDIA H200"; nullopt if none are shipped.  A broken file is named once on stderr.
 std::optional<Installed> installed_models(const std::string& product);
+// Adds times and powers of what is not known yet.
+void add_models(Models& models, const Models& others);
 
 }  // namespace poas::edge

@@ -96,7 +96,7 @@ void Planner::read() {
   std::vector<std::string> faults;
   request_ = read_environment(faults);
   for (const std::string& fault : faults) log_once(fault + "; going on with the default");
-  cache_.clear();
+  forget();
   if (!loaded_) load_models_of_host();
   loaded_ = read_ = true;
 }
@@ -134,7 +134,7 @@ void Planner::use(const Models& models, const std::string& file) {
   std::lock_guard lock(mutex_);
   take(models, file);
   loaded_ = true;
-  cache_.clear();
+  forget();
 }
 
 void Planner::take(Models models, const std::string& file) {
@@ -148,7 +148,7 @@ std::shared_ptr<const Models> Planner::with_installed() const {
   auto all = std::make_shared<Models>(*stored_);
   all->version = models_->version + 1;
   for (const auto& [product, installed] : installed_)
-    if (installed) all->times.insert(installed->models.times.begin(), installed->models.times.end());
+    if (installed) add_models(*all, installed->models);
   return all;
 }
 
@@ -161,7 +161,7 @@ void Planner::use_installed(const std::string& product) {
   auto corrected = std::make_shared<Models>(learner_.corrected(*base_));
   corrected->version = base_->version;
   models_ = std::move(corrected);
-  cache_.clear();
+  forget();
 }
 
 std::vector<std::string> Planner::installed() {
@@ -191,7 +191,7 @@ void Planner::learn(const std::string& operation, Type type) {
     auto models = std::make_shared<Models>(learner_.corrected(*base_));
     models->version = models_->version + 1;
     models_ = std::move(models);
-    cache_.clear();
+    forget();
     partings = learner_.partings();
   }
   for (const std::string& words : partings) log_once(words);
@@ -234,6 +234,25 @@ std::shared_ptr<const Planned> Planner::make(const PlanKey& key, Operation opera
   if (cache_.size() >= most_plans) cache_.clear();
   cache_[key] = planned;
   return planned;
+}
+
+std::optional<ImplementationTimes> Planner::find_times(const PlanKey& key) {
+  std::lock_guard lock(mutex_);
+  const auto it = times_.find(key);
+  return it == times_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void Planner::keep_times(const PlanKey& key, const ImplementationTimes& times,
+                         const std::shared_ptr<const Models>& models) {
+  std::lock_guard lock(mutex_);
+  if (models != models_) return;
+  if (times_.size() >= most_plans) times_.clear();
+  times_[key] = times;
+}
+
+void Planner::forget() {
+  cache_.clear();
+  times_.clear();
 }
 
 // Never destroyed: hooks may run while the process ends.

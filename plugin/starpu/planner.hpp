@@ -1,10 +1,12 @@
 // The process-wide planner: models, request and a cache of plans.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -43,6 +45,10 @@ struct Planned {
   std::vector<double> factors;  // per unit: what learning had added to its model
 };
 
+// Seconds of a whole task on one device for each implementation of its codelet: NaN if nobody described it,
+// infinite if it must not be used.
+using ImplementationTimes = std::array<double, STARPU_MAXIMPLEMENTATIONS>;
+
 class Planner {
  public:
   // Reads the environment again, and the model file if no models are known.  Wrong values: one error line,
@@ -66,9 +72,15 @@ class Planner {
   // Plans and caches.  Throws Error(invalid).
   std::shared_ptr<const Planned> make(const PlanKey& key, Operation operation,
                                       std::shared_ptr<const View> view);
+  // The times of a key whose view is a device; and keeps them while these models are in use.
+  std::optional<ImplementationTimes> find_times(const PlanKey& key);
+  void keep_times(const PlanKey& key, const ImplementationTimes& times,
+                  const std::shared_ptr<const Models>& models);
 
  private:
   void read();
+  // Of models or a request that are no longer in use; the lock is held.
+  void forget();
   // Takes the models measured here, and forgets what was learned; the lock is held.
   void take(Models models, const std::string& file);
   std::shared_ptr<const Models> with_installed() const;
@@ -89,6 +101,7 @@ class Planner {
   Request request_;
   bool loaded_ = false, read_ = false;   // models, environment
   std::unordered_map<PlanKey, std::shared_ptr<const Planned>, PlanKeyHash> cache_;
+  std::unordered_map<PlanKey, ImplementationTimes, PlanKeyHash> times_;
 };
 
 // Of the unit's chosen implementation; an empty key if it has none.

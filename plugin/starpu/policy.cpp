@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "starpu/perfmodel.hpp"
 #include "starpu/record.hpp"
 #include "starpu/split.hpp"
 
@@ -148,7 +149,8 @@ void add_candidates(std::vector<Candidate>& all, starpu_task* task, int worker, 
     if (!(mask >> nimpl & 1)) continue;
     const double length =
         task->cl->model ? starpu_task_worker_expected_length(task, id, task->sched_ctx, nimpl) : unknown_length;
-    all.push_back({worker, nimpl, length > 0 ? length : unknown_length, transfer, !std::isnan(length)});
+    const bool known = length > 0 && length < unusable_us;
+    all.push_back({worker, nimpl, known ? length : unknown_length, transfer, !std::isnan(length)});
   }
 }
 

@@ -103,11 +103,13 @@ void merge_measured(Machine& machine, const Machine& measured) {
         device.latency = known.latency;
         device.start_latency = known.start_latency;
         device.line_costs = known.line_costs;
+        device.idle = known.idle;
       }
   machine.host_link_bytes_per_s = measured.host_link_bytes_per_s;
   machine.task_overhead = measured.task_overhead;
   machine.split_overhead = measured.split_overhead;
   machine.block_overhead = measured.block_overhead;
+  machine.host_idle = measured.host_idle;
   machine.source = "measured";
 }
 
@@ -120,6 +122,15 @@ std::string host_name() {
   return std::string(buffer).substr(0, std::string(buffer).find('.'));
 }
 
+std::string device_name(starpu_worker_archtype type, int devid) {
+  switch (type) {
+    case STARPU_CPU_WORKER: return "cpu";
+    case STARPU_CUDA_WORKER: return "cuda" + std::to_string(devid);
+    case STARPU_OPENCL_WORKER: return "opencl" + std::to_string(devid);
+    default: return "";
+  }
+}
+
 View make_view(const int* workers, unsigned count) {
   View view;
   view.id = id_of(workers, count);
@@ -129,13 +140,14 @@ View make_view(const int* workers, unsigned count) {
   view.machine.block_overhead = 6e-6;   // 5.5 us in simulation, where submissions are charged
   for (unsigned i = 0; i < count; ++i) {
     const int worker = workers[i];
-    const std::string number = std::to_string(starpu_worker_get_devid(worker));
-    switch (starpu_worker_get_type(worker)) {
-      case STARPU_CPU_WORKER: add_worker(view, "cpu", UnitKind::cpu, worker); break;
-      case STARPU_OPENCL_WORKER: add_worker(view, "opencl" + number, UnitKind::opencl, worker); break;
+    const starpu_worker_archtype type = starpu_worker_get_type(worker);
+    const std::string name = device_name(type, starpu_worker_get_devid(worker));
+    switch (type) {
+      case STARPU_CPU_WORKER: add_worker(view, name, UnitKind::cpu, worker); break;
+      case STARPU_OPENCL_WORKER: add_worker(view, name, UnitKind::opencl, worker); break;
       case STARPU_CUDA_WORKER:
-        add_worker(view, "cuda" + number, UnitKind::cuda, worker);
-        add_worker(view, "cuda" + number + ".tensor", UnitKind::tensor, worker);
+        add_worker(view, name, UnitKind::cuda, worker);
+        add_worker(view, name + ".tensor", UnitKind::tensor, worker);
         break;
       default: break;
     }

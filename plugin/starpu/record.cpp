@@ -91,6 +91,8 @@ Plan whole_plan(const WholeRun& run) {
     for (std::size_t u = 0; u < whole.size(); ++u)
       if (whole[u].seconds > 0 && (plan.whole_unit < 0 || whole[u].seconds < plan.makespan))
         plan.whole_unit = static_cast<int>(u), plan.makespan = whole[u].seconds;
+    if (plan.whole_unit >= 0) plan.units[static_cast<std::size_t>(plan.whole_unit)].compute = plan.makespan;
+    predict_energy(plan, run.planned->view->machine);
   }
   plan.split = false;
   plan.reason = run.reason;

@@ -5,6 +5,7 @@
 
 #include "starpu/blocks.hpp"
 #include "starpu/errors.hpp"
+#include "starpu/perfmodel.hpp"
 
 namespace poas::edge {
 namespace {
@@ -37,18 +38,19 @@ const char* fault_of(const starpu_codelet* codelet, const poas_divisible* d) {
   return nullptr;
 }
 
-// A history model would get an entry for every block size, so only cost functions are kept.
+// What users compute themselves is kept.  Other models learn from what ran: a history would get an entry for every
+// size of block, and know none beforehand.
 bool is_cost_function(const starpu_perfmodel* model) {
   return model && (model->type == STARPU_PER_WORKER || model->type == STARPU_PER_ARCH);
 }
 
-starpu_codelet block_codelet(const starpu_codelet& original) {
+starpu_codelet block_codelet(const starpu_codelet& original, starpu_perfmodel& learned) {
   starpu_codelet block = original;
   block.nbuffers = STARPU_VARIABLE_NBUFFERS;
   block.dyn_modes = nullptr;
   block.can_execute = block_can_execute;
   block.callback_func = nullptr;
-  block.model = is_cost_function(original.model) ? original.model : nullptr;
+  block.model = is_cost_function(original.model) ? original.model : &learned;
   block.energy_model = nullptr;
   block.checked = 0;
   return block;
@@ -81,7 +83,9 @@ extern "C" int poas_divisible_register(starpu_codelet* codelet, const poas_divis
     const unsigned n = count.load();
     if (n == most_codelets)
       return poas_report_error(-ENOSPC, "codelet not registered: %u codelets are registered already", n);
-    auto* entry = new Registered{codelet, divisible, block_codelet(*codelet)};
+    auto* entry = new Registered{codelet, divisible, {}, learned_perfmodel(divisible->name)};
+    if (!codelet->model) codelet->model = &entry->learned;
+    entry->block = block_codelet(*codelet, entry->learned);
     entries[n].store(entry, std::memory_order_relaxed);
     count.store(n + 1, std::memory_order_release);
     return 0;

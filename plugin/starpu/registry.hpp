@@ -12,6 +12,7 @@ struct Registered {
   starpu_codelet* codelet = nullptr;
   const poas_divisible* divisible = nullptr;
   starpu_codelet block{};  // runs the blocks: same functions, placed by can_execute
+  starpu_perfmodel learned{};
 };
 
 // The entry of a codelet, nullptr if it is not divisible.  Lock-free, a few ns.

@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "poas/machine.hpp"
@@ -24,6 +25,9 @@ struct View {
   bool complete = true;             // false while StarPU does not know a memory yet (before its drivers run)
 };
 
+// "cpu", "cuda0", "opencl1": the units of a device are called so, or so and a word after a dot; "" if poas has no unit
+// for workers of that type.
+std::string device_name(starpu_worker_archtype type, int devid);
 // The machine made of these workers, links from StarPU's bus calibration.
 View make_view(const int* workers, unsigned count);
 // Of a scheduling context's workers now.

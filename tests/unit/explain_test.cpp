@@ -25,7 +25,7 @@ TEST(PlanJson, HoldsEveryField) {
   EXPECT_TRUE(json["whole_unit"].is_null());
   EXPECT_DOUBLE_EQ(json["makespan"].get<double>(), 250);
   ASSERT_EQ(json["units"].size(), 2u);
-  for (const char* key : {"name", "kind", "share", "blocks", "implementation", "precision",
+  for (const char* key : {"name", "kind", "share", "blocks", "implementation", "precision", "joules", "joules_error",
                           "predicted_seconds", "compute_seconds", "measured_seconds", "reason"})
     EXPECT_TRUE(json["units"][0].contains(key)) << key;
   EXPECT_EQ(json["units"][1]["name"], "fast");

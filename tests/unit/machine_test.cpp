@@ -51,6 +51,17 @@ TEST(Machine, ReadsWhatAPersonWrites) {
   EXPECT_EQ(machine.host_link_bytes_per_s, 0);
 }
 
+TEST(Machine, IdlePowersAreKeptAndMayBeMissing) {
+  Machine machine = node();
+  EXPECT_EQ(machine_from_json(to_json(machine)).devices[0].idle, Power{});
+  EXPECT_EQ(machine_from_json(to_json(machine)).host_idle, Power{});
+  machine.devices[0].idle = {75.5, 0.01, true};
+  machine.host_idle = {1.0 / 3, 0.2, true};
+  const Machine read = machine_from_json(to_json(machine));
+  EXPECT_EQ(read.devices[0].idle, machine.devices[0].idle);
+  EXPECT_EQ(read.host_idle, machine.host_idle);
+}
+
 void expect_refused(const std::string& text, Errc code, const std::string& words) {
   try {
     machine_from_json(text);
@@ -99,6 +110,9 @@ TEST(Machine, ValidateNamesTheField) {
       {"devices[0].d2h_bytes_per_s", [](Machine& m) -> double& { return m.devices[0].d2h_bytes_per_s; }},
       {"devices[0].latency", [](Machine& m) -> double& { return m.devices[0].latency; }},
       {"devices[0].peer_bytes_per_s", [](Machine& m) -> double& { return m.devices[0].peer_bytes_per_s; }},
+      {"devices[0].idle.watts", [](Machine& m) -> double& { return m.devices[0].idle.watts; }},
+      {"devices[0].idle.relative_error", [](Machine& m) -> double& { return m.devices[0].idle.relative_error; }},
+      {"host_idle.watts", [](Machine& m) -> double& { return m.host_idle.watts; }},
       {"host_link_bytes_per_s", [](Machine& m) -> double& { return m.host_link_bytes_per_s; }},
       {"task_overhead", [](Machine& m) -> double& { return m.task_overhead; }},
       {"split_overhead", [](Machine& m) -> double& { return m.split_overhead; }}};

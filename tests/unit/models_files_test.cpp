@@ -48,6 +48,7 @@ Models some_models() {
       TimeModel{2e-6, 1e-10, 0, TimeModel{}.tile, 1, 0, 3};
   model.forest = std::make_shared<Forest>(std::vector<std::string>{"0 100.5 -1 1000 2 7 -1 3 -1 -2000", "-1 5"}, 132);
   models.times[{"NVIDIA H200", "gemm", "cublas-tf32", Type::fp32}] = model;
+  models.powers[{"cuda0", "gemm NN", "cublas", Type::fp32}] = {612.5, 1.0 / 7, true};
   return models;
 }
 
@@ -85,6 +86,7 @@ TEST(ModelsFiles, round_trip_keeps_every_bit) {
   const Models models = some_models();
   const Models back = models_from_json(to_json(models));
   EXPECT_EQ(back.times, models.times);
+  EXPECT_EQ(back.powers, models.powers);
   EXPECT_EQ(back.when, models.when);
   EXPECT_EQ(back.version, models.version);
   ASSERT_TRUE(back.machine);
@@ -133,6 +135,22 @@ TEST(ModelsFiles, values_that_no_model_can_have_are_refused) {
   expect_refused(Errc::invalid, replaced(text, "\"fp64\"", "\"fp63\""), "unknown type");
   for (const char* other : {"[]", "1", "\"models\"", "null", "{}"})
     expect_refused(Errc::parse, other, other);
+}
+
+TEST(ModelsFiles, powers_may_be_missing_but_not_wrong) {
+  const std::string text = to_json(some_models());
+  EXPECT_TRUE(models_from_json(replaced(text, "\"powers\"", "\"other\"")).powers.empty());
+  const std::string watts = "\"watts\": 612.5";
+  expect_refused(Errc::invalid, replaced(text, watts, "\"watts\": -1"), "negative");
+  expect_refused(Errc::parse, replaced(text, watts, "\"watts\": NaN"), "NaN");
+  expect_refused(Errc::parse, replaced(text, watts, "\"watts\": null"), "null");
+  expect_refused(Errc::parse, replaced(text, watts, "\"wats\": 1"), "missing");
+  expect_refused(Errc::parse, replaced(text, "\"powers\": [", "\"powers\": 1, \"other\": ["), "no list");
+  Models models = some_models();
+  for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    models.powers.begin()->second.watts = bad;
+    expect_error(Errc::invalid, [&] { to_json(models); }, std::to_string(bad));
+  }
 }
 
 TEST(ModelsFiles, the_same_model_twice_is_refused) {

@@ -15,11 +15,11 @@ function(poas_pure_test name)
     PROPERTIES ENVIRONMENT "${poas_test_environment}" LABELS pure TIMEOUT 600)
 endfunction()
 
-# poas_pure_test_objects(NAME SOURCES...): as poas_pure_test, linked with the pure stages and models
+# poas_pure_test_objects(NAME SOURCES...): as poas_pure_test, linked with the pure stages, models and meters
 # alone, for tests of what libpoas does not export.
 function(poas_pure_test_objects name)
-  add_executable(${name} ${ARGN} $<TARGET_OBJECTS:poas_stages> $<TARGET_OBJECTS:poas_models>)
-  target_link_libraries(${name} PRIVATE poas_compiler poas_glpk GTest::gtest_main nlohmann_json::nlohmann_json Threads::Threads)
+  add_executable(${name} ${ARGN} $<TARGET_OBJECTS:poas_stages> $<TARGET_OBJECTS:poas_models> $<TARGET_OBJECTS:poas_meters>)
+  target_link_libraries(${name} PRIVATE poas_compiler poas_glpk GTest::gtest_main nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/plugin
     ${PROJECT_SOURCE_DIR}/plugin/include ${PROJECT_SOURCE_DIR})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

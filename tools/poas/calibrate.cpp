@@ -57,7 +57,7 @@ int calibrate_node(const Options& options) {
     throw Error(Errc::numerical, "no model was fitted: too few blocks ran in " + options.budget +
                                      "; give a longer --budget");
   const Machine machine = models.machine.value_or(Machine{});
-  if (options.json != "-") std::cout << links_table(machine) << models_table(models);
+  if (options.json != "-") std::cout << links_table(machine) << models_table(models) << power_table(machine, models);
   const bool kept = stored(models);
   if (!options.json.empty()) {
     Json json = report_json(machine, models);

@@ -22,6 +22,7 @@ Machine merged(Machine now, const std::optional<Machine>& measured) {
   now.task_overhead = measured->task_overhead;
   now.split_overhead = measured->split_overhead;
   now.block_overhead = measured->block_overhead;
+  now.host_idle = measured->host_idle;
   now.source = measured->source;
   for (Device& device : now.devices)
     for (const Device& known : measured->devices)
@@ -49,6 +50,7 @@ int show(const Options& options) {
     std::cout << "no models: plans rest on guesses; run `poas calibrate`\n";
   else
     std::cout << models_table(models);
+  std::cout << "\n" << power_table(machine, models) << "\n";
   if (!file.empty()) std::cout << "measured here: " << models.when << ", in " << file << "\n";
   for (const std::string& words : current_installed_models()) std::cout << "came with poas: " << words << "\n";
   return done;

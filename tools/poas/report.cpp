@@ -27,6 +27,20 @@ std::string slowest_lines(const Device& device) {
   return with_unit(1 / (1 / device.h2d_bytes_per_s + most), "B/s");
 }
 
+std::string power_words(const Power& power) {
+  const std::string words = with_unit(power.watts, "W");
+  return power.measured ? words + ", measured within " + percent(power.relative_error) : words + ", default";
+}
+
+// Of the memory that the unit works in; units that share it share its idle power.
+std::string idle_words(const Machine& machine, const Unit& unit) {
+  const Power& idle = unit.device < 0 ? machine.host_idle : machine.devices[static_cast<std::size_t>(unit.device)].idle;
+  if (idle.measured) return power_words(idle);
+  Power guess = default_idle(unit.kind);
+  if (unit.device < 0) guess.watts *= unit.workers;
+  return power_words(guess);
+}
+
 }  // namespace
 
 std::string units_table(const Machine& machine) {
@@ -65,10 +79,25 @@ std::string models_table(const Models& models) {
   return table(rows);
 }
 
+std::string power_table(const Machine& machine, const Models& models) {
+  std::vector<std::vector<std::string>> rows{{"unit", "idle", "computing", "", "above idle, one worker"}};
+  for (const Unit& unit : machine.units) {
+    const std::string idle = idle_words(machine, unit);
+    const std::size_t before = rows.size();
+    for (const auto& [key, power] : models.powers)
+      if (key.unit == unit.name)
+        rows.push_back({unit.name, idle, key.operation + " " + key.implementation, to_string(key.type), power_words(power)});
+    if (rows.size() == before) rows.push_back({unit.name, idle, "anything", "", power_words(default_power(unit.kind))});
+  }
+  return table(rows);
+}
+
 Json report_json(const Machine& machine, const Models& models) {
   const Json stored = Json::parse(to_json(models));
-  return {
-      {"machine", Json::parse(to_json(machine))}, {"models", stored.at("models")}, {"when", models.when}};
+  return {{"machine", Json::parse(to_json(machine))},
+          {"models", stored.at("models")},
+          {"powers", stored.at("powers")},
+          {"when", models.when}};
 }
 
 }  // namespace poas::tool

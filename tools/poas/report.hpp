@@ -11,7 +11,9 @@ namespace poas::tool {
 std::string units_table(const Machine& machine);
 std::string links_table(const Machine& machine);  // "" if there is no device
 std::string models_table(const Models& models);   // "" if there is none
-// {"machine", "models", "when"}.
+// What each unit draws: idle, and computing with each implementation that was measured, else by default.
+std::string power_table(const Machine& machine, const Models& models);
+// {"machine", "models", "powers", "when"}; what was not measured is not there.
 Json report_json(const Machine& machine, const Models& models);
 
 }  // namespace poas::tool

@@ -15,6 +15,14 @@ namespace poas {
 inline constexpr std::size_t line_lengths = 6, line_pitches = 6;
 using LineCosts = std::array<std::array<Seconds, line_pitches>, line_lengths>;
 
+// What something draws, and how well that is known.
+struct Power {
+  Watts watts = 0;
+  double relative_error = 0;  // half the spread of repeated measurements over their median
+  bool measured = false;      // false: nobody measured it, and what plans use is a default
+  bool operator==(const Power&) const = default;
+};
+
 // A memory other than the host's, and the links to it.
 struct Device {
   std::string name;       // "cuda0", "opencl0"
@@ -25,6 +33,7 @@ struct Device {
   Seconds start_latency = 0;    // of the runtime, once a divided task: until its copies run and its end has been noticed
   LineCosts line_costs{};
   std::string product{};        // "NVIDIA H200", "" if not known: devices of one product have like models
+  Power idle{};                 // of the whole device while it computes nothing
 };
 
 // One way of computing on one device.
@@ -44,6 +53,7 @@ struct Machine {
   Seconds split_overhead = 0;        // of replacing a task by blocks
   Seconds block_overhead = 0;        // of submitting one of them
   std::string source = "default";    // "default", "measured", or a file
+  Power host_idle{};                 // of the processors while their workers wait for tasks
 };
 
 // Throws Error(invalid) naming the field.

@@ -61,9 +61,17 @@ TimeModel fit(const std::vector<Sample>& samples, int ndims);
 // A guess for a unit that nobody measured, from its kind and type alone.
 TimeModel default_model(const Unit& unit, Type type, Precision precision);
 
+// A guess of what one worker of such a unit draws above idle while it computes, from its kind alone; and of what a
+// device draws idle, for cpu one core of the host.  Their relative error is 1: twice as much, or next to nothing.
+Power default_power(UnitKind kind);
+Power default_idle(UnitKind kind);
+
 struct Models {
   std::optional<Machine> machine;   // links and overheads as measured by calibration
   std::map<ModelKey, TimeModel> times;
+  // Measured: of one worker above idle while it computes.  Apart from the times, as a unit whose time model came with
+  // poas is measured all the same.
+  std::map<ModelKey, Power> powers;
   std::string when;                 // date of the calibration
   unsigned version = 0;             // counts changes; part of the plan cache's key
 };

@@ -11,6 +11,8 @@ namespace poas {
 using Seconds = double;
 using Flops = double;
 using Bytes = double;  // exact up to 2^53
+using Watts = double;
+using Joules = double;
 
 inline constexpr int max_dims = 8;
 using Extents = std::array<std::uint64_t, max_dims>;  // unused dimensions hold 1

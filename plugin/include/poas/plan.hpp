@@ -44,6 +44,7 @@ struct UnitCost {
   int implementation = -1;   // index into Operation::implementations, -1: unit not usable
   TimeModel model;
   std::string why_not;       // reason when not usable
+  Power power{};             // of one worker above idle while it computes, a default if nobody measured it
   bool usable() const { return implementation >= 0; }
 };
 
@@ -135,6 +136,8 @@ struct PlanUnit {
   Seconds compute = 0;          // predicted compute time, all workers added
   Seconds measured = 0;         // when its last block ended, 0 if not run
   std::string reason;           // why left out
+  Joules joules = 0;            // predicted, of its computing above idle
+  double joules_error = 0;      // relative, see energy()
 };
 
 struct Plan {
@@ -152,12 +155,28 @@ struct Plan {
   CostTable costs;
   int dim = -1;
   TaskList tasks;               // empty when not split
+  Joules joules = 0;            // predicted, of all units and of the idle node until the makespan
+  Joules idle_joules = 0;       // of these, what the node draws in that time anyway
+  std::string power_source;     // "measured" if all powers that they rest on are, else "default"
 };
 
 // The composition of the stages.  Never predicted slower than the best single unit.
 // Throws Error(invalid) for input that validate() refuses.  plan_seconds stays 0.
 Plan plan(const Operation& operation, const Machine& machine, const Models& models,
           const State& state, const Request& request);
+
+// --- energy --------------------------------------------------------------------------------------
+
+struct Energy {
+  Joules joules = 0;
+  double relative_error = 0;    // of its time and of its power together, as if they erred independently
+};
+// Above idle, of a block that takes a usable unit so long on one worker.  Copies and waiting count as idle.
+Energy energy(const UnitCost& cost, Seconds seconds);
+// The host and all devices while nothing runs, with a default for each that nobody measured.
+Power idle_power(const Machine& machine);
+// Fills the energy of a plan from the compute times of its units and its makespan; plan() has done so.
+void predict_energy(Plan& plan, const Machine& machine);
 
 // Throws Error(invalid) if the blocks do not tile the operation exactly, break a unit's precision,
 // least size or memory, or name an unknown unit.

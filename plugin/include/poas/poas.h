@@ -137,7 +137,8 @@ struct poas_divisible {
 };
 
 /* Declares the tasks of a codelet divisible.  Both must live until the process ends; the codelet
- * must not change afterwards.  Registering the same pair again is harmless.
+ * must not change afterwards.  Registering the same pair again is harmless.  A codelet without a
+ * performance model gets poas's, so that every policy of StarPU sees the learned times.
  * -EINVAL: a field is wrong; -EEXIST: the codelet has another descriptor. */
 POAS_EXPORT int poas_divisible_register(struct starpu_codelet *codelet,
                                         const struct poas_divisible *divisible);
