@@ -49,7 +49,10 @@ int show(const Options& options) {
     std::cout << "no models: plans rest on guesses; run `poas calibrate`\n";
   else
     std::cout << models_table(models);
-  if (!file.empty()) std::cout << "measured here: " << models.when << ", in " << file << "\n";
+  if (!file.empty() && !models.when.empty())
+    std::cout << "measured here: " << models.when << ", in " << file << "\n";
+  if (const std::string learned = learned_table(models); !learned.empty())
+    std::cout << "learned from tasks that ran, and counted above; in " << file << "\n" << learned;
   for (const std::string& words : current_installed_models()) std::cout << "came with poas: " << words << "\n";
   return done;
 }
