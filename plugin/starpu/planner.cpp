@@ -167,10 +167,10 @@ std::shared_ptr<const Planned> Planner::make(const PlanKey& key, Operation opera
     const auto factor = factors.find(key_of(planned->operation, planned->plan, u));
     planned->factors.push_back(factor == factors.end() ? 1 : factor->second);
   }
-  if (planned->plan.costs.guessed)
+  std::lock_guard lock(mutex_);
+  if (planned->plan.costs.guessed && guesses_told_.insert(planned->operation.name).second)
     log_once("the split of " + planned->operation.name + " is a guess: nobody measured it on " +
              guessed_units(planned->plan) + "; run `poas calibrate`");
-  std::lock_guard lock(mutex_);
   if (models != models_) return planned;  // replaced meanwhile: do not keep it
   if (cache_.size() >= most_plans) cache_.clear();
   cache_[key] = planned;

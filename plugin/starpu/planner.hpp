@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -101,6 +102,7 @@ class Planner {
   std::filesystem::path target_; // that what is learned goes to, empty: nowhere
   Request request_;
   bool loaded_ = false, read_ = false;   // models, environment
+  std::set<std::string> guesses_told_;   // operations whose splits were said to be guesses
   std::unordered_map<PlanKey, std::shared_ptr<const Planned>, PlanKeyHash> cache_;
 };
 
