@@ -79,11 +79,12 @@ class Draft {
   bool published_ = false;
 };
 
-// Held by one process at a time, and by none once it is dead.  The lock's file stays: who removes one may remove it from
-// under a process that waits for it.
+// Held by one process at a time, and by none once it is dead.  The lock's file stays: who removes it may do so under a
+// process that waits for it.
 class Lock {
  public:
-  explicit Lock(const fs::path& file) : descriptor_(::open((file.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  explicit Lock(const fs::path& file)
+      : descriptor_(::open((file.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     if (descriptor_ < 0) fail("make a lock beside", file, std::strerror(errno));
     // About a second in all; the pauses are short beside the gaps that a process leaves that saves again and again.
     constexpr int tries = 3000;

@@ -46,7 +46,8 @@ bool Learner::yields(const Entry& entry) {
 
 Learned Learner::learned_of(const Entry& entry, double value) {
   const unsigned room = std::numeric_limits<unsigned>::max() - entry.tasks_before;
-  return {without_forest(entry.base), std::exp(value), entry.tasks_before + std::min(room, entry.observations), entry.when};
+  const unsigned tasks = entry.tasks_before + std::min(room, entry.observations);
+  return {without_forest(entry.base), std::exp(value), tasks, entry.when};
 }
 
 Learner::Entry Learner::resumed(const TimeModel& base, const Learned& learned) {

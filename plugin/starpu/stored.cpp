@@ -78,6 +78,7 @@ void Planner::use(const Models& models) {
 
 void Planner::take(Models models, const std::string& file) {
   as_read_ = stored_ = std::make_shared<Models>(std::move(models));
+  learn_observed();  // of the models before
   learner_ = {};
   learner_.resume(stored_->learned);
   file_ = file;

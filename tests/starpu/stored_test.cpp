@@ -4,7 +4,6 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>

@@ -38,8 +38,8 @@ class Learner {
   bool moved() const;
   // The models with all factors applied, and these factors; models that nobody measured are added.
   Models corrected(const Models& base);
-  // The factors that differ by over 5 % from what was resumed or kept last, 1 if nothing was; and, whatever they are, those
-  // of models that nobody measured and nobody kept: a guess that holds is known to hold.
+  // The factors that differ by over 5 % from what was resumed or kept last, 1 if nothing was; and, whatever they are,
+  // those of models that nobody measured and nobody kept: a guess that holds is known to hold.
   std::map<ModelKey, Learned> changes(const std::string& today) const;
   // These are stored now.
   void keep(const std::map<ModelKey, Learned>& stored);

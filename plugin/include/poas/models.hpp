@@ -94,7 +94,7 @@ std::optional<Models> load_models(const std::filesystem::path& file);
 // Writes a temporary file beside it and renames; makes the directories.  Throws Error(io).
 void save_models(const std::filesystem::path& file, const Models& models);
 // Writes what differs between the two into the file, and leaves what others wrote there meanwhile; all of `after` if
-// the file is missing, cannot be read, or belongs to another host.  At most `most_learned` factors are kept, the latest.
+// the file is missing, cannot be read, or belongs to another host.  At most `most_learned` factors are kept, the last.
 // Holds a lock beside the file, which ends with its process; waits about a second for it.  Throws Error(io).
 void save_changes(const std::filesystem::path& file, const Models& before, const Models& after);
 inline constexpr std::size_t most_learned = 256;

@@ -25,8 +25,8 @@ POAS_EXPORT std::vector<std::string> current_installed_models();
 POAS_EXPORT void add_installed_models(Models& models, const Machine& machine);
 // Replaces the models of this process; the plan cache forgets everything.  What is learned of them is not stored.
 POAS_EXPORT void use_models(const Models& models);
-// The same, and writes what differs from the models of this host that were read into their file: others may have written
-// there meanwhile.  Throws Error(io), and then the models stay as they were.
+// The same, and writes what differs from the models of this host that were read into their file: others may have
+// written there meanwhile.  Throws Error(io), and then the models stay as they were.
 POAS_EXPORT void store_models(const Models& models);
 
 // The request that the environment asks for (POAS_OBJECTIVE, POAS_PRECISION, POAS_SPLIT, POAS_UNITS).
