@@ -1,16 +1,21 @@
 // Where models are kept, and reading and writing them so that a reader never sees half a file.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <tuple>
 #include <utility>
+#include <vector>
 
+#include "models/learned.hpp"
 #include "poas/error.hpp"
 #include "poas/models.hpp"
 
@@ -27,6 +32,12 @@ namespace fs = std::filesystem;
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
+}
+
+void make_directory_of(const fs::path& file) {
+  std::error_code error;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  if (error) fail("make the directory of", file, error.message());
 }
 
 // A new file beside its final name; removed again unless published.
@@ -68,6 +79,62 @@ class Draft {
   bool published_ = false;
 };
 
+// Held by one process at a time, and by none once it is dead.  The lock's file stays: who removes it may do so under a
+// process that waits for it.
+class Lock {
+ public:
+  explicit Lock(const fs::path& file)
+      : descriptor_(::open((file.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (descriptor_ < 0) fail("make a lock beside", file, std::strerror(errno));
+    // About a second in all; the pauses are short beside the gaps that a process leaves that saves again and again.
+    constexpr int tries = 3000;
+    constexpr useconds_t pause = 250;  // us
+    for (int i = 0; i < tries; ++i) {
+      // A file system without locks is written without: the file is whole all the same.
+      if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR)) return;
+      ::usleep(pause);
+    }
+    ::close(descriptor_);
+    fail("write", file, "another process has held its lock for a second");
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  ~Lock() { ::close(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+template <class Map>
+void carry_changes(const Map& before, const Map& after, Map& now) {
+  for (const auto& [key, value] : after) {
+    const auto old = before.find(key);
+    if (old == before.end() || !(old->second == value)) now[key] = value;
+  }
+  for (const auto& [key, value] : before)
+    if (!after.count(key)) now.erase(key);
+}
+
+std::string text_of(const std::optional<Machine>& machine) { return machine ? to_json(*machine) : ""; }
+
+// The latest stay; of one day, those from most tasks.
+void drop_oldest(std::map<ModelKey, Learned>& learned) {
+  if (learned.size() <= most_learned) return;
+  std::vector<std::tuple<std::string, unsigned, ModelKey>> order;
+  for (const auto& [key, one] : learned) order.emplace_back(one.when, one.tasks, key);
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(learned.size() - most_learned);
+  std::nth_element(order.begin(), end, order.end());
+  std::for_each(order.begin(), end, [&](const auto& one) { learned.erase(std::get<ModelKey>(one)); });
+}
+
+std::optional<Models> readable(const fs::path& file) {
+  try {
+    return load_models(file);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 fs::path model_directory() {
@@ -108,12 +175,31 @@ std::optional<Models> load_models(const fs::path& file) {
 
 void save_models(const fs::path& file, const Models& models) {
   const std::string text = to_json(models);
-  std::error_code error;
-  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
-  if (error) fail("make the directory of", file, error.message());
+  make_directory_of(file);
   Draft draft(file);
   draft.write(text);
   draft.publish();
+}
+
+void save_changes(const fs::path& file, const Models& before, const Models& after) {
+  make_directory_of(file);
+  const Lock lock(file);
+  Models now = after;
+  if (auto found = readable(file); found && found->host == after.host) {
+    now = std::move(*found);
+    carry_changes(before.times, after.times, now.times);
+    carry_changes(before.powers, after.powers, now.powers);
+    carry_changes(before.learned, after.learned, now.learned);
+    if (text_of(before.machine) != text_of(after.machine)) now.machine = after.machine;
+    if (before.when != after.when) now.when = after.when;
+    ++now.version;
+  }
+  std::erase_if(now.learned, [&](const auto& one) {
+    const auto own = now.times.find(one.first);
+    return own != now.times.end() && !tells_of(one.second, own->second);
+  });
+  drop_oldest(now.learned);
+  save_models(file, now);
 }
 
 }  // namespace poas

@@ -85,6 +85,13 @@ std::string words(const ModelKey& key) {
   return key.unit + ", " + key.operation + ", " + key.implementation + ", " + to_string(key.type);
 }
 
+Learned learned_from(const Json& from) {
+  Learned learned{model_from(from.at("model")), number(from, "factor"), count(from, "tasks"),
+                  from.at("when").get<std::string>()};
+  if (learned.factor == 0) refuse(Errc::invalid, "field 'factor' is 0");
+  return learned;
+}
+
 void check(const ModelKey& key, const TimeModel& model) {
   for (const double value :
        {model.fixed, model.seconds_per_flop, model.seconds_per_byte, model.relative_error})
@@ -93,13 +100,15 @@ void check(const ModelKey& key, const TimeModel& model) {
                                      ": a coefficient is negative or not finite; fit it again");
 }
 
-Json json_of(const ModelKey& key, const TimeModel& model) {
-  check(key, model);
-  Json json{{"unit", key.unit},
-            {"operation", key.operation},
-            {"implementation", key.implementation},
-            {"type", to_string(key.type)},
-            {"fixed", model.fixed},
+Json json_of(const ModelKey& key) {
+  return {{"unit", key.unit},
+          {"operation", key.operation},
+          {"implementation", key.implementation},
+          {"type", to_string(key.type)}};
+}
+
+Json json_of(const TimeModel& model) {
+  Json json{{"fixed", model.fixed},
             {"seconds_per_flop", model.seconds_per_flop},
             {"seconds_per_byte", model.seconds_per_byte},
             {"tile", model.tile},
@@ -132,6 +141,20 @@ void read_powers(const Json& list, Models& models) {
     const ModelKey key = key_from(one);
     if (!models.powers.emplace(key, power_from(one)).second) refuse(Errc::invalid, "two powers of " + words(key));
   }
+Json json_of(const ModelKey& key, const TimeModel& model) {
+  check(key, model);
+  Json json = json_of(key);
+  json.update(json_of(model));
+  return json;
+}
+
+Json json_of(const ModelKey& key, const Learned& learned) {
+  check(key, learned.model);
+  if (!std::isfinite(learned.factor) || learned.factor <= 0)
+    throw Error(Errc::invalid, "cannot store what was learned of " + words(key) + ": the factor is not finite and positive");
+  Json json = json_of(key);
+  json.update({{"factor", learned.factor}, {"tasks", learned.tasks}, {"when", learned.when}, {"model", json_of(learned.model)}});
+  return json;
 }
 
 Models read(const Json& root) {
@@ -143,6 +166,7 @@ Models read(const Json& root) {
   models.when = root.at("when").get<std::string>();
   models.version = count(root, "changes");
   if (!root.at("machine").is_null()) models.machine = machine_from_json(root.at("machine").dump());
+  models.host = root.value("host", models.machine ? models.machine->name : "");
   if (!root.at("models").is_array()) refuse(Errc::parse, "field 'models' is not a list");
   for (const Json& one : root.at("models")) {
     const ModelKey key = key_from(one);
@@ -150,18 +174,23 @@ Models read(const Json& root) {
       refuse(Errc::invalid, "two models of " + words(key));
   }
   if (root.contains("powers")) read_powers(root.at("powers"), models);
+  for (const Json& one : root.value("learned", Json::array()))
+    if (!models.learned.emplace(key_from(one), learned_from(one)).second)
+      refuse(Errc::invalid, "two factors of " + words(key_from(one)));
   return models;
 }
 
 }  // namespace
 
 std::string to_json(const Models& models) {
-  Json root{{"version", format_version}, {"when", models.when}, {"changes", models.version}};
+  Json root{{"version", format_version}, {"host", models.host}, {"when", models.when}, {"changes", models.version}};
   root["machine"] = models.machine ? Json::parse(to_json(*models.machine)) : Json();
   root["models"] = Json::array();
   for (const auto& [key, model] : models.times) root["models"].push_back(json_of(key, model));
   root["powers"] = Json::array();
   for (const auto& [key, power] : models.powers) root["powers"].push_back(json_of(key, power));
+  root["learned"] = Json::array();
+  for (const auto& [key, learned] : models.learned) root["learned"].push_back(json_of(key, learned));
   try {
     return root.dump(1) + "\n";
   } catch (const Json::exception& error) {

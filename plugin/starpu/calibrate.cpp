@@ -1,7 +1,6 @@
 // Measures copies and blocks of a codelet on every unit of the node.
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 #include "models/median.hpp"
 #include "models/scaled.hpp"
@@ -59,6 +58,7 @@ std::string calibrate_target(const Target& target, const CalibrationOptions& opt
   if (blocks.samples.size() < least_blocks) return "";
   const TimeModel model = fit_blocks(blocks, static_cast<int>(divisible.ndims), options);
   const ModelKey key{view.machine.units[target.unit].name, divisible.name, target.implementation.name, target.type};
+  models.learned.erase(key);  // it tells of the model before
   const std::string stays = shipped_instead(shipped, key, view, target, blocks, model.relative_error);
   if (stays.empty())
     models.times[key] = model;
@@ -94,15 +94,6 @@ std::vector<Target> targets_of(const Registered& codelet, const View& view, cons
     target.most_bytes = memory / static_cast<double>(sharing);
   }
   return targets;
-}
-
-std::string today() {
-  const std::time_t seconds = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
-  return text;
 }
 
 }  // namespace

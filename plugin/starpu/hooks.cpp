@@ -25,6 +25,7 @@ void deinit_sched(unsigned sched_ctx) {
   guard([&] {
     delete context_of(sched_ctx);
     starpu_sched_ctx_set_policy_data(sched_ctx, nullptr);
+    planner().store_learned();
   });
 }
 

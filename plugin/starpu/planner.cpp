@@ -1,7 +1,5 @@
 #include "starpu/planner.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -18,17 +16,6 @@ constexpr std::size_t most_plans = 4096;
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
   return hash;
-}
-
-// Warns once if models could not be saved there, without making anything.
-void check_writable(const std::filesystem::path& directory) {
-  std::error_code ignored;
-  auto there = directory;
-  while (!there.empty() && !std::filesystem::exists(there, ignored) && there != there.parent_path())
-    there = there.parent_path();
-  if (!std::filesystem::is_directory(there, ignored) || access(there.c_str(), W_OK) != 0)
-    log_once("models cannot be saved: " + directory.string() +
-             " is not a folder that can be written; set POAS_MODEL_DIR to one that is");
 }
 
 std::vector<Planned::Whole> whole_times(const Operation& operation, const CostTable& costs) {
@@ -77,21 +64,6 @@ std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
   return mix(hash, variant);
 }
 
-void Planner::load_models_of_host() {
-  const auto directory = model_directory();
-  if (directory.empty()) {
-    log_once("models cannot be saved: no HOME, XDG_DATA_HOME or POAS_MODEL_DIR is set");
-    return;
-  }
-  check_writable(directory);
-  const auto file = poas::model_file(directory, host_name());
-  try {
-    if (auto found = load_models(file)) take(std::move(*found), file.string());
-  } catch (const Error& error) {
-    log_once(std::string(error.what()) + "; measure again with `poas calibrate`");
-  }
-}
-
 void Planner::read() {
   std::vector<std::string> faults;
   request_ = read_environment(faults);
@@ -130,40 +102,6 @@ Request Planner::request() {
   return request_;
 }
 
-void Planner::use(const Models& models, const std::string& file) {
-  std::lock_guard lock(mutex_);
-  take(models, file);
-  loaded_ = true;
-  forget();
-}
-
-void Planner::take(Models models, const std::string& file) {
-  stored_ = std::make_shared<Models>(std::move(models));
-  base_ = models_ = with_installed();
-  learner_ = {};
-  file_ = file;
-}
-
-std::shared_ptr<const Models> Planner::with_installed() const {
-  auto all = std::make_shared<Models>(*stored_);
-  all->version = models_->version + 1;
-  for (const auto& [product, installed] : installed_)
-    if (installed) add_models(*all, installed->models);
-  return all;
-}
-
-void Planner::use_installed(const std::string& product) {
-  std::lock_guard lock(mutex_);
-  if (product.empty() || installed_.count(product)) return;
-  installed_[product] = installed_models(product);
-  if (!installed_[product]) return;
-  base_ = with_installed();
-  auto corrected = std::make_shared<Models>(learner_.corrected(*base_));
-  corrected->version = base_->version;
-  models_ = std::move(corrected);
-  forget();
-}
-
 std::vector<std::string> Planner::installed() {
   std::lock_guard lock(mutex_);
   std::vector<std::string> words;
@@ -178,21 +116,24 @@ void Planner::observe(const Observation& observation) {
   }
 }
 
-void Planner::learn(const std::string& operation, Type type) {
+void Planner::learn_observed() {
   std::vector<std::unique_ptr<Observed>> latest_first;
   for (Observed* one = observed_.exchange(nullptr, std::memory_order_acquire); one != nullptr; one = one->next)
     latest_first.emplace_back(one);
+  for (auto one = latest_first.rbegin(); one != latest_first.rend(); ++one) learner_.add((*one)->observation);
+}
+
+void Planner::learn(const std::string& operation, Type type) {
   std::vector<std::string> partings;
   {
     std::lock_guard lock(mutex_);
-    for (auto one = latest_first.rbegin(); one != latest_first.rend(); ++one) learner_.add((*one)->observation);
+    learn_observed();
     learner_.next_task(operation, type);
-    if (!learner_.moved()) return;
-    auto models = std::make_shared<Models>(learner_.corrected(*base_));
-    models->version = models_->version + 1;
-    models_ = std::move(models);
-    forget();
     partings = learner_.partings();
+    if (learner_.moved()) {
+      combine();
+      forget();
+    }
   }
   for (const std::string& words : partings) log_once(words);
 }
@@ -226,10 +167,10 @@ std::shared_ptr<const Planned> Planner::make(const PlanKey& key, Operation opera
     const auto factor = factors.find(key_of(planned->operation, planned->plan, u));
     planned->factors.push_back(factor == factors.end() ? 1 : factor->second);
   }
-  if (planned->plan.costs.guessed)
+  std::lock_guard lock(mutex_);
+  if (planned->plan.costs.guessed && guesses_told_.insert(planned->operation.name).second)
     log_once("the split of " + planned->operation.name + " is a guess: nobody measured it on " +
              guessed_units(planned->plan) + "; run `poas calibrate`");
-  std::lock_guard lock(mutex_);
   if (models != models_) return planned;  // replaced meanwhile: do not keep it
   if (cache_.size() >= most_plans) cache_.clear();
   cache_[key] = planned;
@@ -268,6 +209,7 @@ namespace poas {
 Models current_models() { return *edge::planner().models(); }
 std::string current_model_file() { return edge::planner().model_file(); }
 std::vector<std::string> current_installed_models() { return edge::planner().installed(); }
-void use_models(const Models& models) { edge::planner().use(models, ""); }
+void use_models(const Models& models) { edge::planner().use(models); }
+void store_models(const Models& models) { edge::planner().store(models); }
 
 }  // namespace poas

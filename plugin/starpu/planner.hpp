@@ -3,10 +3,12 @@
 
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -59,9 +61,15 @@ class Planner {
   Models models_as_stored();
   std::string model_file();
   Request request();
-  void use(const Models& models, const std::string& file);
-  // The models that came with poas for that product, if there are any; those measured here go before them.
-  void use_installed(const std::string& product);
+  // Of a program, which keeps them: nothing that is learned is stored.
+  void use(const Models& models);
+  // Uses them, and writes what differs from those read into this host's file.  Throws Error(io).
+  void store(Models models);
+  // Writes what was learned since the last time into this host's file, if factors moved.  Says once if it cannot.
+  void store_learned();
+  // The devices of this node: models of another product in their place are dropped, those that came with poas are
+  // used, and those measured here go before them.
+  void meet(const std::vector<Device>& devices);
   // Of the installed models in use: what, when and who, and the file.
   std::vector<std::string> installed();
   std::shared_ptr<const Planned> find(const PlanKey& key);
@@ -78,13 +86,17 @@ class Planner {
                   const std::shared_ptr<const Models>& models);
 
  private:
+  // All with the lock held.
   void read();
-  // Of models or a request that are no longer in use; the lock is held.
+  // Of models or a request that are no longer in use.
   void forget();
-  // Takes the models measured here, and forgets what was learned; the lock is held.
+  // Takes the models measured here, and forgets what was learned but what they hold.
   void take(Models models, const std::string& file);
+  void combine();
   std::shared_ptr<const Models> with_installed() const;
   void load_models_of_host();
+  bool drop_replaced(const Device& device);
+  void learn_observed();
 
   struct Observed {
     Observation observation;
@@ -92,14 +104,17 @@ class Planner {
   };
 
   std::mutex mutex_;
-  // As measured here; with those installed; with what was learned.
-  std::shared_ptr<const Models> stored_ = std::make_shared<Models>(), base_ = stored_, models_ = stored_;
+  // As read; of these what is used; with those installed; with what was learned.
+  std::shared_ptr<const Models> as_read_ = std::make_shared<Models>(), stored_ = as_read_, base_ = as_read_,
+                                models_ = as_read_;
   std::map<std::string, std::optional<Installed>> installed_;   // by product
   Learner learner_;
   std::atomic<Observed*> observed_{nullptr};  // the latest first
-  std::string file_;
+  std::string file_;             // that the models came from
+  std::filesystem::path target_; // that what is learned goes to, empty: nowhere
   Request request_;
   bool loaded_ = false, read_ = false;   // models, environment
+  std::set<std::string> guesses_told_;   // operations whose splits were said to be guesses
   std::unordered_map<PlanKey, std::shared_ptr<const Planned>, PlanKeyHash> cache_;
   std::unordered_map<PlanKey, ImplementationTimes, PlanKeyHash> times_;
 };
@@ -109,5 +124,8 @@ ModelKey key_of(const Operation& operation, const Plan& plan, std::size_t unit);
 
 Planner& planner();
 std::string host_name();
+std::string today();
+// Whether another product has taken the place of a device that was measured.
+bool is_replaced(const Device& measured, const Device& now);
 
 }  // namespace poas::edge

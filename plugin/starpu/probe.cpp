@@ -97,7 +97,7 @@ void estimate_peers(View& view) {
 void merge_measured(Machine& machine, const Machine& measured) {
   for (Device& device : machine.devices)
     for (const Device& known : measured.devices)
-      if (known.name == device.name) {
+      if (known.name == device.name && !is_replaced(known, device)) {
         device.h2d_bytes_per_s = known.h2d_bytes_per_s;
         device.d2h_bytes_per_s = known.d2h_bytes_per_s;
         device.latency = known.latency;
@@ -153,7 +153,7 @@ View make_view(const int* workers, unsigned count) {
     }
   }
   estimate_peers(view);
-  for (const Device& device : view.machine.devices) planner().use_installed(device.product);
+  planner().meet(view.machine.devices);
   if (const auto measured = planner().models()->machine) merge_measured(view.machine, *measured);
   return view;
 }

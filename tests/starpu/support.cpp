@@ -7,6 +7,7 @@
 #include <fstream>
 #include <random>
 #include <set>
+#include <sstream>
 
 namespace poas_test {
 namespace {
@@ -105,6 +106,13 @@ std::vector<nlohmann::json> Runtime::records(const std::string& operation) const
       records.push_back(std::move(record));
   }
   return records;
+}
+
+std::size_t lines_with(const std::string& text, const std::string& words) {
+  std::istringstream stream(text);
+  std::size_t count = 0;
+  for (std::string line; std::getline(stream, line);) count += line.find(words) != std::string::npos;
+  return count;
 }
 
 std::size_t units_of(const nlohmann::json& record) {

@@ -47,6 +47,8 @@ class Runtime {
   bool running_;
 };
 
+// How many lines of a text hold these words.
+std::size_t lines_with(const std::string& text, const std::string& words);
 // Units that ran at least one block.
 std::size_t units_of(const nlohmann::json& record);
 testing::AssertionResult is_split(const nlohmann::json& record);

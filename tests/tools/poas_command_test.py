@@ -273,6 +273,42 @@ class Node(Case):
         self.assertEqual(node["models"], [])
         self.assertIn("poas calibrate", self.poas("machine").stdout)
 
+    def learned(self, samples):
+        """A file of this host in which running tasks showed that a core takes 2.5 times as long as a model says."""
+        model = {"fixed": 0, "seconds_per_flop": 1e-10, "seconds_per_byte": 0, "tile": [1], "parallel": 1,
+                 "relative_error": 0, "samples": samples}
+        key = {"unit": "cpu", "operation": "gemm", "implementation": "openblas-fp32", "type": "fp32"}
+        os.mkdir(os.path.join(self.folder, "models"))
+        self.write("models/here.json", {
+            "version": 1, "host": "here", "when": "2024-01-01", "changes": 1, "machine": None,
+            "models": [key | model] if samples else [],
+            "learned": [key | {"factor": 2.5, "tasks": 40, "when": "2024-01-02", "model": model}]})
+
+    def test_machine_tells_what_was_learned(self):
+        self.learned(samples=9)
+        node = json.loads(self.poas("machine", "--json").stdout)
+        one, = node["learned"]
+        self.assertEqual((one["unit"], one["factor"], one["tasks"], one["when"], one["parted"]),
+                         ("cpu", 2.5, 40, "2024-01-02", True))
+        self.assertAlmostEqual(node["models"][0]["seconds_per_flop"], 2.5e-10)
+        text = self.poas("machine").stdout
+        for words in ("2.50 times", "40", "2024-01-02", "poas calibrate"):
+            self.assertIn(words, text)
+        plan = json.loads(self.poas("plan", "gemm", "-m", "1k", "-n", "1k", "-k", "1k", "--split", "never", "--json").stdout)
+        self.assertEqual(plan["source"], "measured")
+
+    def test_a_guess_that_ran_is_no_guess_and_parts_from_nothing(self):
+        self.learned(samples=0)
+        node = json.loads(self.poas("machine", "--json").stdout)
+        self.assertFalse(node["learned"][0]["parted"])
+        self.assertEqual(node["models"][0]["samples"], 40)
+
+    def test_calibration_forgets_what_was_learned_of_older_models(self):
+        self.learned(samples=9)
+        self.poas("calibrate", "--budget", "1s")
+        node = json.loads(self.poas("machine", "--json").stdout)
+        self.assertEqual(node["learned"], [])
+
     def test_without_workers_there_is_no_hardware(self):
         self.poas("machine", expect=77, STARPU_NCPU="0")
         self.poas("calibrate", expect=77, STARPU_NCPU="0")

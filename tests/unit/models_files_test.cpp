@@ -10,31 +10,20 @@
 
 #include "poas/error.hpp"
 #include "poas/models.hpp"
+#include "support/scratch.hpp"
 
 namespace poas {
 namespace {
 
 namespace fs = std::filesystem;
 
-// An empty folder that goes with the test.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "poas-models-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+using test::Scratch;
 
 Models some_models() {
   Models models;
   models.when = "2024-05-06T07:08:09Z";
   models.version = 3;
+  models.host = "node1";
   Machine machine;
   machine.name = "node \"1\"";
   machine.devices = {{"cuda0", 8e9, 12e9, 11e9, 1e-5, 0}};
@@ -49,6 +38,8 @@ Models some_models() {
   model.forest = std::make_shared<Forest>(std::vector<std::string>{"0 100.5 -1 1000 2 7 -1 3 -1 -2000", "-1 5"}, 132);
   models.times[{"NVIDIA H200", "gemm", "cublas-tf32", Type::fp32}] = model;
   models.powers[{"cuda0", "gemm NN", "cublas", Type::fp32}] = {612.5, 1.0 / 7, true};
+  model.forest.reset();
+  models.learned[{"cuda0", "gemm", "cublas-tf32", Type::fp32}] = {model, 1.0 / 3, 77, "2024-05-07"};
   return models;
 }
 
@@ -87,6 +78,8 @@ TEST(ModelsFiles, round_trip_keeps_every_bit) {
   const Models back = models_from_json(to_json(models));
   EXPECT_EQ(back.times, models.times);
   EXPECT_EQ(back.powers, models.powers);
+  EXPECT_EQ(back.learned, models.learned);
+  EXPECT_EQ(back.host, models.host);
   EXPECT_EQ(back.when, models.when);
   EXPECT_EQ(back.version, models.version);
   ASSERT_TRUE(back.machine);
@@ -151,6 +144,34 @@ TEST(ModelsFiles, powers_may_be_missing_but_not_wrong) {
     models.powers.begin()->second.watts = bad;
     expect_error(Errc::invalid, [&] { to_json(models); }, std::to_string(bad));
   }
+}
+
+TEST(ModelsFiles, factors_that_nobody_can_have_learned_are_refused) {
+  const std::string text = to_json(some_models());
+  const std::string factor = "\"factor\": 0.3333333333333333", tasks = "\"tasks\": 77";
+  for (const char* bad : {"NaN", "Infinity", "1e999", "null", "\"1\""})
+    expect_refused(Errc::parse, replaced(text, factor, std::string("\"factor\": ") + bad), bad);
+  for (const char* bad : {"-1", "0"})
+    expect_refused(Errc::invalid, replaced(text, factor, std::string("\"factor\": ") + bad), bad);
+  expect_refused(Errc::invalid, replaced(text, tasks, "\"tasks\": -1"), "tasks -1");
+  expect_refused(Errc::invalid, replaced(text, tasks, "\"tasks\": 1.5"), "tasks 1.5");
+  expect_refused(Errc::parse, replaced(text, tasks, "\"task\": 1"), "missing field");
+  for (const double bad : {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Models models = some_models();
+    models.learned.begin()->second.factor = bad;
+    expect_error(
+        Errc::invalid, [&] { to_json(models); }, std::to_string(bad));
+  }
+}
+
+TEST(ModelsFiles, files_without_host_and_factors_are_read) {
+  const std::string text = R"({"version": 1, "when": "2024-01-01", "changes": 1, "machine": null, "models": []})";
+  EXPECT_TRUE(models_from_json(text).learned.empty());
+  EXPECT_EQ(models_from_json(text).host, "");
+  Models models = some_models();
+  std::string older = to_json(models);
+  older = replaced(older, "\"host\": \"node1\",", "");
+  EXPECT_EQ(models_from_json(older).host, models.machine->name);
 }
 
 TEST(ModelsFiles, the_same_model_twice_is_refused) {

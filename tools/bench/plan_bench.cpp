@@ -1,5 +1,8 @@
 // Time of a cold plan: nothing cached, all four stages, decision included.
 #include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "poas/learn.hpp"
 #include "support/small_nodes.hpp"
@@ -85,6 +88,19 @@ void loading(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(load_models(POAS_MODELS "/nvidia-h200.json"));
 }
 
+// Reading the largest file that learning makes, beside the models of a node of eight GPUs; to be under 10 ms.
+void loading_learned(benchmark::State& state) {
+  Models models = node_of(8, 112).models;
+  const TimeModel guess{1.0 / 3, 1e-13 / 7, 2e-12 / 3, TimeModel{}.tile, 1, 0, 0};
+  for (std::size_t i = 0; i < most_learned; ++i)
+    models.learned[{"cuda" + std::to_string(i), "gemm", "cublas-fp32", Type::fp32}] = {guess, 4.0 / 3, 999, "2024-01-01"};
+  const auto file = std::filesystem::temp_directory_path() / ("poas-bench-" + std::to_string(getpid()) + ".json");
+  save_models(file, models);
+  state.counters["bytes"] = static_cast<double>(std::filesystem::file_size(file));
+  for (auto _ : state) benchmark::DoNotOptimize(load_models(file));
+  std::filesystem::remove(file);
+}
+
 // What one observation costs where 40 models are known; to be under 2 us.
 void learning(benchmark::State& state) {
   Learner learner;
@@ -108,6 +124,7 @@ BENCHMARK_CAPTURE(cold_plan, enumerate_fp32, "enumerate", std::nullopt)->Apply(s
 BENCHMARK(prediction);
 BENCHMARK(prediction_with_trees);
 BENCHMARK(loading)->Unit(benchmark::kMillisecond);
+BENCHMARK(loading_learned)->Unit(benchmark::kMillisecond);
 BENCHMARK(learning);
 BENCHMARK(simulation)->Unit(benchmark::kMicrosecond);
 

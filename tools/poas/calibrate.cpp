@@ -40,7 +40,7 @@ bool stored(const Models& models) {
     return false;
   }
   try {
-    save_models(file, models);
+    store_models(models);
   } catch (const Error& error) {
     std::cerr << "poas: the models are not stored: " << error.what() << "\n";
     return false;

@@ -70,8 +70,8 @@ bool can_write(fs::path directory) {
 void check_model_file(Findings& findings, const fs::path& file) {
   try {
     const auto models = load_models(file);
-    if (!models)
-      findings.push_back({Health::warn, "models", "none in " + file.string(),
+    if (!models || models->times.empty())
+      findings.push_back({Health::warn, "models", "none measured in " + file.string(),
                           "run `poas calibrate`: plans rest on guesses"});
     else
       findings.push_back(

@@ -51,7 +51,10 @@ int show(const Options& options) {
   else
     std::cout << models_table(models);
   std::cout << "\n" << power_table(machine, models) << "\n";
-  if (!file.empty()) std::cout << "measured here: " << models.when << ", in " << file << "\n";
+  if (!file.empty() && !models.when.empty())
+    std::cout << "measured here: " << models.when << ", in " << file << "\n";
+  if (const std::string learned = learned_table(models); !learned.empty())
+    std::cout << "learned from tasks that ran, and counted above; in " << file << "\n" << learned;
   for (const std::string& words : current_installed_models()) std::cout << "came with poas: " << words << "\n";
   return done;
 }

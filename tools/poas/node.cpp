@@ -15,9 +15,10 @@ namespace poas::tool {
 std::string host_name() {
   const char* given = std::getenv("STARPU_HOSTNAME");
   if (given && *given) return given;
-  char name[HOST_NAME_MAX + 1] = "localhost";
-  gethostname(name, sizeof name - 1);
-  return name;
+  char buffer[HOST_NAME_MAX + 1] = "localhost";
+  gethostname(buffer, sizeof buffer - 1);
+  const std::string name = buffer;
+  return name.substr(0, name.find('.'));
 }
 
 std::filesystem::path model_file_of_host() {

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "node.hpp"
 #include "poas/gemm.hpp"
+#include "poas/learn.hpp"
 #include "poas/runtime.hpp"
 #include "text.hpp"
 
@@ -66,6 +67,9 @@ int show(const Options& options) {
   Models models = elsewhere ? Models{} : stored_models(options.models).value_or(Models{});
   const Machine machine = machine_of(options, models);
   add_installed_models(models, machine);
+  Learner learner;
+  learner.resume(models.learned);
+  models = learner.corrected(models);
   check_units(request, machine);
   const auto begin = std::chrono::steady_clock::now();
   Plan result = plan(operation, machine, models, State{}, request);

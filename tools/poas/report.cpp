@@ -1,7 +1,9 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "poas/learn.hpp"
 #include "text.hpp"
 
 namespace poas::tool {
@@ -92,11 +94,35 @@ std::string power_table(const Machine& machine, const Models& models) {
   return table(rows);
 }
 
+std::string learned_table(const Models& models) {
+  if (models.learned.empty()) return "";
+  std::vector<std::vector<std::string>> rows{
+      {"unit", "operation", "implementation", "type", "takes", "by tasks", "last", ""}};
+  for (const auto& [key, learned] : models.learned) {
+    char factor[32];
+    std::snprintf(factor, sizeof factor, "%.2f times", learned.factor);
+    rows.push_back({key.unit, key.operation, key.implementation, to_string(key.type), factor,
+                    std::to_string(learned.tasks), learned.when, parted(learned) ? "run `poas calibrate`" : ""});
+  }
+  return table(rows);
+}
+
 Json report_json(const Machine& machine, const Models& models) {
   const Json stored = Json::parse(to_json(models));
+  Json learned = Json::array();
+  for (const auto& [key, one] : models.learned)
+    learned.push_back({{"unit", key.unit},
+                       {"operation", key.operation},
+                       {"implementation", key.implementation},
+                       {"type", to_string(key.type)},
+                       {"factor", one.factor},
+                       {"tasks", one.tasks},
+                       {"when", one.when},
+                       {"parted", parted(one)}});
   return {{"machine", Json::parse(to_json(machine))},
           {"models", stored.at("models")},
           {"powers", stored.at("powers")},
+          {"learned", learned},
           {"when", models.when}};
 }
 

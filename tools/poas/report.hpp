@@ -13,7 +13,8 @@ std::string links_table(const Machine& machine);  // "" if there is no device
 std::string models_table(const Models& models);   // "" if there is none
 // What each unit draws: idle, and computing with each implementation that was measured, else by default.
 std::string power_table(const Machine& machine, const Models& models);
-// {"machine", "models", "powers", "when"}; what was not measured is not there.
+std::string learned_table(const Models& models);  // what running tasks showed of the models, "" for nothing
+// {"machine", "models", "powers", "learned", "when"}; powers that were not measured are not there.
 Json report_json(const Machine& machine, const Models& models);
 
 }  // namespace poas::tool

@@ -65,13 +65,23 @@ TimeModel default_model(const Unit& unit, Type type, Precision precision);
 // device draws idle, for cpu one core of the host.  Their relative error is 1: twice as much, or next to nothing.
 Power default_power(UnitKind kind);
 Power default_idle(UnitKind kind);
+// What running tasks showed of one model: blocks take `factor` times as long as it says.
+struct Learned {
+  TimeModel model;                  // that model without its forest; of another one the factor says nothing
+  double factor = 1;
+  unsigned tasks = 0;               // that showed it
+  std::string when;                 // date of the last of them that was stored, "" for this process
+  bool operator==(const Learned&) const = default;
+};
 
 struct Models {
+  std::string host;                 // where they were measured, "" if not known
   std::optional<Machine> machine;   // links and overheads as measured by calibration
   std::map<ModelKey, TimeModel> times;
   // Measured: of one worker above idle while it computes.  Apart from the times, as a unit whose time model came with
   // poas is measured all the same.
   std::map<ModelKey, Power> powers;
+  std::map<ModelKey, Learned> learned;
   std::string when;                 // date of the calibration
   unsigned version = 0;             // counts changes; part of the plan cache's key
 };
@@ -90,5 +100,10 @@ std::filesystem::path product_file(const std::filesystem::path& directory, const
 std::optional<Models> load_models(const std::filesystem::path& file);
 // Writes a temporary file beside it and renames; makes the directories.  Throws Error(io).
 void save_models(const std::filesystem::path& file, const Models& models);
+// Writes what differs between the two into the file, and leaves what others wrote there meanwhile; all of `after` if
+// the file is missing, cannot be read, or belongs to another host.  At most `most_learned` factors are kept, the last.
+// Holds a lock beside the file, which ends with its process; waits about a second for it.  Throws Error(io).
+void save_changes(const std::filesystem::path& file, const Models& before, const Models& after);
+inline constexpr std::size_t most_learned = 256;
 
 }  // namespace poas

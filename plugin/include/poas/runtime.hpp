@@ -14,7 +14,8 @@ namespace poas {
 // The node as StarPU sees it, with links from StarPU's bus calibration.  After starpu_init().
 POAS_EXPORT Machine probe();
 
-// The models that plans use now, and the file they came from ("" for defaults).
+// The models that plans use now, with what running tasks showed of them (Models::learned), and the file they came from
+// ("" for defaults).
 POAS_EXPORT Models current_models();
 POAS_EXPORT std::string current_model_file();
 // The models in use that came with poas, one for each product of this node that has some: product, date and origin,
@@ -22,8 +23,11 @@ POAS_EXPORT std::string current_model_file();
 POAS_EXPORT std::vector<std::string> current_installed_models();
 // Adds the models that came with poas for the products of a machine.
 POAS_EXPORT void add_installed_models(Models& models, const Machine& machine);
-// Replaces the models of this process; the plan cache forgets everything.
+// Replaces the models of this process; the plan cache forgets everything.  What is learned of them is not stored.
 POAS_EXPORT void use_models(const Models& models);
+// The same, and writes what differs from the models of this host that were read into their file: others may have
+// written there meanwhile.  Throws Error(io), and then the models stay as they were.
+POAS_EXPORT void store_models(const Models& models);
 
 // The request that the environment asks for (POAS_OBJECTIVE, POAS_PRECISION, POAS_SPLIT, POAS_UNITS).
 // Throws Error(invalid) naming the variable.
