@@ -1,6 +1,5 @@
 #include "starpu/power.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "meters/readings.hpp"
@@ -42,6 +41,15 @@ void measure_idle(EnergyMeter* meter, Power& idle) {
   if (const auto power = measure_while(*meter, 0, wait)) idle = *power;
 }
 
+// Of those that take so little memory: a codelet that measures itself has blocks that would take long to
+// fill.
+const Sample* longest_block(const Blocks& blocks, Bytes most) {
+  const Sample* best = nullptr;
+  for (const Sample& one : blocks.samples)
+    if (one.bytes <= most && (!best || one.seconds > best->seconds)) best = &one;
+  return best;
+}
+
 // The CUDA device of a memory, -1 if it is none.
 int cuda_device_of(const View& view, std::size_t device) {
   for (std::size_t u = 0; u < view.units.size(); ++u)
@@ -73,17 +81,16 @@ std::optional<Power> PowerMeters::measure(const Target& target, const Blocks& bl
   const Machine& machine = target.view->machine;
   const Unit& unit = machine.units[target.unit];
   EnergyMeter* const meter = meter_of(unit);
+  const Sample* const block = longest_block(blocks, most_bytes / unit.workers);
+  if (!meter || !block) return std::nullopt;
   const Power& idle = unit.kind == UnitKind::cpu
                           ? machine.host_idle
                           : machine.devices[static_cast<std::size_t>(unit.device)].idle;
-  if (!meter || !idle.measured || blocks.samples.empty()) return std::nullopt;
-  const auto& block =
-      *std::max_element(blocks.samples.begin(), blocks.samples.end(),
-                        [](const Sample& a, const Sample& b) { return a.seconds < b.seconds; });
+  if (!idle.measured) return std::nullopt;
   const auto places = places_of(target.view->units[target.unit]);
   std::vector<std::unique_ptr<SampleTask>> samples;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    samples.push_back(std::make_unique<SampleTask>(*target.codelet, block.extents, target.type));
+    samples.push_back(std::make_unique<SampleTask>(*target.codelet, block->extents, target.type));
     if (!samples.back()->get()) return std::nullopt;
   }
   return measure_while(*meter, idle.watts, [&] {

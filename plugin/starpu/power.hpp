@@ -16,8 +16,9 @@ class PowerMeters {
   // Finds the meters and measures what the host and the devices draw while StarPU's workers wait for tasks,
   // a second each, into the view's machine.  No task may run.
   explicit PowerMeters(View& view);
-  // Of one worker of the unit above idle: the longest of the blocks runs on all of them for a second or
-  // two.  nullopt, with a line on stderr if a meter failed, where the unit has none.
+  // Of one worker of the unit above idle: the longest of the blocks that do not take much memory runs on
+  // all of them for a second or two.  nullopt, with a line on stderr if a meter failed, where the unit has
+  // none.
   std::optional<Power> measure(const Target& target, const Blocks& blocks);
 
  private:
