@@ -1,8 +1,10 @@
 // Measures blocks of a codelet on every unit through StarPU, so that simulated nodes calibrate the same way.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 
+#include "models/experiment.hpp"
 #include "models/median.hpp"
 #include "models/scaled.hpp"
 #include "poas/error.hpp"
@@ -16,10 +18,27 @@
 namespace poas::edge {
 namespace {
 
-// A share is done when its last worker is, and on a busy node some cores take twice as long as others: the model tells
-// of the slowest, its error of blocks on any.
-TimeModel fit_blocks(const Blocks& blocks, int ndims) {
-  return scaled(fit(blocks.samples, ndims), median(blocks.slowest));
+constexpr std::size_t least_blocks = 3;       // that a fit needs
+constexpr double part_of_task_costs = 0.05;  // of the budget, where there are devices
+
+// The error is that of a fit to four fifths of the blocks on the others; the model is fitted to all.  A share is done
+// when its last worker is, and on a busy node some cores take twice as long as others: the model tells of the slowest,
+// its error of undisturbed blocks on any.
+CalibratedModel fit_blocks(Blocks blocks, int ndims, const CalibrationOptions& options) {
+  CalibratedModel result;
+  result.samples = std::move(blocks.samples);
+  result.held_out = held_out(result.samples);
+  std::vector<Sample> known, asked;
+  for (std::size_t i = 0; i < result.samples.size(); ++i)
+    (result.held_out[i] ? asked : known).push_back(result.samples[i]);
+  const TimeModel judged = options.fit(known, ndims);
+  result.predicted = predictions(judged, result.samples, ndims);
+  result.errors = errors_of(predictions(judged, asked, ndims), asked);
+  result.slowest = blocks.slowest;
+  result.spread = blocks.spread;
+  result.model = scaled(options.fit(result.samples, ndims), result.slowest);
+  if (!asked.empty()) result.model.relative_error = result.errors.mean;
+  return result;
 }
 
 // The model that came with poas for the unit's product stays if it errs here by no more than the new one, or by no more
@@ -39,20 +58,25 @@ std::string shipped_instead(const Models& shipped, const ModelKey& key, const Vi
   return words;
 }
 
-// Measures one implementation on one unit and stores its model.  Words if another stays in its place.
-std::string calibrate_target(const Target& target, const CalibrationOptions& options, Seconds budget, const View& view,
-                             const Models& shipped, Models& models) {
-  const poas_divisible& divisible = *target.codelet->divisible;
-  const Blocks blocks = measure_blocks(target, budget, options.extents);
-  if (blocks.samples.size() < 3) return "";
-  const TimeModel model = fit_blocks(blocks, static_cast<int>(divisible.ndims));
-  const ModelKey key{view.machine.units[target.unit].name, divisible.name, target.implementation.name, target.type};
-  const std::string stays = shipped_instead(shipped, key, view, target, blocks, model.relative_error);
-  if (stays.empty())
-    models.times[key] = model;
+ModelKey key_of(const Target& target) {
+  return {target.view->machine.units[target.unit].name, target.codelet->divisible->name, target.implementation.name,
+          target.type};
+}
+
+// Measures one implementation on one unit and stores its model; nothing if too few blocks ran.
+void calibrate_target(const Target& target, const CalibrationOptions& options, const Wanted& wanted, const View& view,
+                      const Models& shipped, Models& models) {
+  const Blocks blocks = measure_blocks(target, wanted);
+  if (blocks.samples.size() < least_blocks) return;
+  CalibratedModel result = fit_blocks(blocks, static_cast<int>(target.codelet->divisible->ndims), options);
+  result.key = key_of(target);
+  result.instead = shipped_instead(shipped, result.key, view, target, blocks, result.model.relative_error);
+  if (result.instead.empty())
+    models.times[result.key] = result.model;
   else
-    models.times.erase(key);
-  return stays;
+    models.times.erase(result.key);
+  if (!models.machine) models.machine = view.machine;  // the one of before is replaced when all is measured
+  if (options.calibrated) options.calibrated(result, models);
 }
 
 std::vector<Target> targets_of(const Registered& codelet, const View& view, const CalibrationOptions& options) {
@@ -76,10 +100,13 @@ std::vector<Target> targets_of(const Registered& codelet, const View& view, cons
     const auto sharing = std::count_if(targets.begin(), targets.end(), [&](const Target& other) {
       return view.machine.units[other.unit].device == device;
     });
-    const double memory =
-        device < 0 ? blocks_per_model * most_bytes : view.machine.devices[static_cast<std::size_t>(device)].memory_bytes / 4;
-    target.most_bytes = memory / static_cast<double>(sharing);
+    target.most_bytes = device < 0 ? INFINITY
+                                   : view.machine.devices[static_cast<std::size_t>(device)].memory_bytes / 4 /
+                                         static_cast<double>(sharing);
   }
+  // Devices need less time for as many blocks: what they leave of the budget goes to the others.
+  std::stable_partition(targets.begin(), targets.end(),
+                        [&](const Target& target) { return view.machine.units[target.unit].device >= 0; });
   return targets;
 }
 
@@ -90,6 +117,30 @@ std::string today() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
   return text;
+}
+
+bool known(const Target& target, const CalibrationOptions& options) {
+  return std::count(options.done.begin(), options.done.end(), key_of(target)) > 0;
+}
+
+// Each target gets an equal part of what is left of the budget.
+void calibrate_targets(std::vector<Target> targets, const CalibrationOptions& options, Seconds begin,
+                       const View& view, const Models& shipped, Models& models) {
+  const auto all = static_cast<double>(targets.size());
+  std::erase_if(targets, [&](const Target& target) { return known(target, options); });
+  const double part = view.machine.devices.empty() ? 1 : 1 - part_of_task_costs;
+  const Seconds budget = options.budget * part * static_cast<double>(targets.size()) / all;
+  const auto tell = [&](const std::string& what) {
+    const Seconds spent = now_seconds() - begin;
+    if (options.progress) options.progress({std::min(1.0, spent / budget), std::max(0.0, budget - spent), what});
+  };
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const ModelKey key = key_of(targets[i]);
+    const std::string what = key.unit + " " + key.implementation + " " + to_string(key.type);
+    tell(what);
+    const Seconds share = (begin + budget - now_seconds()) / static_cast<double>(targets.size() - i);
+    calibrate_target(targets[i], options, {share, options.seed, options.extents, [&] { tell(what); }}, view, shipped, models);
+  }
 }
 
 }  // namespace
@@ -106,31 +157,21 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
   for (std::size_t i = 0; i < workers.size(); ++i) workers[i] = static_cast<int>(i);
   View view = make_view(workers.data(), static_cast<unsigned>(workers.size()));
   const int profiling = starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+  const Seconds begin = now_seconds();
   measure_links(view);
+  view.machine.source = "measured";
   Models models = planner().models_as_stored(), shipped;
   add_installed_models(shipped, view.machine);
   const auto targets = targets_of(*registered, view, options);
   if (targets.empty())
     throw Error(Errc::no_unit, "nothing can be measured: no unit of this node has an implementation of " +
                                    std::string(registered->divisible->name));
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const Target& target = targets[i];
-    const std::string& unit = view.machine.units[target.unit].name;
-    if (options.progress)
-      options.progress(static_cast<double>(i) / static_cast<double>(targets.size()),
-                       unit + " " + target.implementation.name + " " + to_string(target.type));
-    const std::string stays = calibrate_target(target, options, options.budget / static_cast<double>(targets.size()), view,
-                                               shipped, models);
-    if (options.progress && !stays.empty())
-      options.progress((static_cast<double>(i) + 1) / static_cast<double>(targets.size()), stays);
-  }
+  models.when = today();
+  calibrate_targets(targets, options, begin, view, shipped, models);
   shipped.times.insert(models.times.begin(), models.times.end());
   measure_task_costs(targets, shipped, view.machine);
-  if (options.progress) options.progress(1, "done");
   starpu_profiling_status_set(profiling);
-  view.machine.source = "measured";
   models.machine = view.machine;
-  models.when = today();
   return models;
 }
 
