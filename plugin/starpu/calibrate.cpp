@@ -18,7 +18,7 @@
 namespace poas::edge {
 namespace {
 
-constexpr std::size_t least_blocks = 3;       // that a fit needs
+constexpr std::size_t least_blocks = 3;      // that a fit needs
 constexpr double part_of_task_costs = 0.05;  // of the budget, where there are devices
 
 // The error is that of a fit to four fifths of the blocks on the others; the model is fitted to all.  A share is done
@@ -139,7 +139,8 @@ void calibrate_targets(std::vector<Target> targets, const CalibrationOptions& op
     const std::string what = key.unit + " " + key.implementation + " " + to_string(key.type);
     tell(what);
     const Seconds share = (begin + budget - now_seconds()) / static_cast<double>(targets.size() - i);
-    calibrate_target(targets[i], options, {share, options.seed, options.extents, [&] { tell(what); }}, view, shipped, models);
+    const Wanted wanted{share, options.most_blocks, options.seed, options.extents, [&] { tell(what); }};
+    calibrate_target(targets[i], options, wanted, view, shipped, models);
   }
 }
 

@@ -13,8 +13,7 @@ namespace {
 constexpr Seconds shortest = 100e-6, longest = 1.0;  // of a measured block
 constexpr double longest_in_budget = 1.0 / 300;      // so that about 200 blocks fit into it
 constexpr Seconds enough_seconds = 3e-3;             // of measuring one block: short ones are repeated
-constexpr unsigned most_repetitions = 10;
-constexpr std::size_t most_blocks = 500;
+constexpr unsigned most_runs = 3;                    // of a short block in a round, times the rounds
 constexpr double most_bytes = 768e6;          // of the operands measured at once
 constexpr double share_of_memory = 1.0 / 16;  // of what is left of it, for one block
 constexpr double most_growth = 8;             // of the points beyond the largest block so far
@@ -48,7 +47,7 @@ bool measure(const Target& target, const Extents& extents, Measured& result) {
   result.sample.bytes = bytes(operation, whole_box(operation));
   if (run_once(target, samples, places).empty()) return false;  // brings the operands
   const Seconds begin = now_seconds();
-  for (unsigned i = 0; i == 0 || (i < most_repetitions && now_seconds() - begin < enough_seconds); ++i) {
+  for (unsigned i = 0; i == 0 || (i < most_runs * target.repetitions && now_seconds() - begin < enough_seconds); ++i) {
     const auto some = run_once(target, samples, places);
     if (some.empty()) return false;
     result.times.insert(result.times.end(), some.begin(), some.end());
@@ -172,7 +171,7 @@ Blocks measure_blocks(const Target& target, const Wanted& wanted) {
   std::vector<Measured> measured;
   const SpreadPoints spread(wanted.seed);
   const Seconds begin = now_seconds(), round = wanted.budget / target.repetitions;
-  const std::size_t count = wanted.extents.empty() ? most_blocks : wanted.extents.size();
+  const std::size_t count = wanted.extents.empty() ? wanted.most_blocks : wanted.extents.size();
   const Seconds end = std::clamp(longest_in_budget * wanted.budget, 10 * shortest, longest);
   Reach reach(target);
   for (std::size_t i = 0; i < count && now_seconds() - begin < round; ++i) {

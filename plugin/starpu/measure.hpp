@@ -76,6 +76,7 @@ struct Blocks {
 // What is to be measured of a target.
 struct Wanted {
   Seconds budget = 0;
+  std::size_t most_blocks = 0;
   std::uint64_t seed = 0;                    // of the shapes
   std::vector<Extents> extents;              // empty: chosen by seed and budget
   std::function<void()> progress;            // called after each block

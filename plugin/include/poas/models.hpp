@@ -31,7 +31,7 @@ struct TimeModel {
   double seconds_per_byte = 0;
   Extents tile{1, 1, 1, 1, 1, 1, 1, 1};
   unsigned parallel = 1;
-  double relative_error = 0;     // mean |predicted - measured| / measured over samples that took no part, where there are some
+  double relative_error = 0;     // mean |predicted - measured| / measured, of samples that took no part if there are any
   unsigned samples = 0;          // 0: a default that nobody measured
   std::shared_ptr<const Forest> forest{};
 };

@@ -52,6 +52,7 @@ struct CalibrationOptions {
   Seconds budget = 30;                       // for all models together
   std::vector<Type> types{Type::fp32};
   std::uint64_t seed = 1;                    // of the shapes: the same one gives the same shapes on a machine of one speed
+  std::size_t most_blocks = 500;             // of each model, if the budget allows
   unsigned repetitions = 3;                  // of each block, far apart: the fast quarter of them counts
   std::vector<Extents> extents;              // blocks to measure, empty: chosen by seed and budget
   std::vector<ModelKey> done;                // models that need not be measured
