@@ -77,6 +77,29 @@ Seconds evaluate(const TimeModel& model, const Operation& operation, const Box& 
   return model.forest ? simple * std::exp(model.forest->predict(extents, ndims)) : simple;
 }
 
+std::vector<Seconds> predictions(const TimeModel& model, const std::vector<Sample>& samples, int ndims) {
+  std::vector<Seconds> result;
+  for (const Sample& sample : samples) result.push_back(evaluate(model, sample, ndims));
+  return result;
+}
+
+Errors errors_of(const std::vector<Seconds>& predicted, const std::vector<Sample>& samples) {
+  Errors result;
+  if (samples.empty()) return result;
+  const auto count = static_cast<double>(samples.size());
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    errors.push_back(std::abs(predicted[i] / samples[i].seconds - 1));
+    result.mean += errors.back() / count;
+    result.rmse += std::pow(predicted[i] - samples[i].seconds, 2) / count;
+  }
+  std::sort(errors.begin(), errors.end());
+  result.of_95_in_100 = errors[static_cast<std::size_t>(std::ceil(0.95 * count)) - 1];
+  result.worst = errors.back();
+  result.rmse = std::sqrt(result.rmse);
+  return result;
+}
+
 double mean_error(const TimeModel& model, const std::vector<Sample>& samples, int ndims) {
   double sum = 0;
   for (const Sample& sample : samples) sum += std::abs(evaluate(model, sample, ndims) / sample.seconds - 1);

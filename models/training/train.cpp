@@ -13,15 +13,31 @@
 namespace poas::training {
 namespace {
 
-constexpr std::size_t enough_for_trees = 400;
 constexpr std::size_t most_for_simple = 600;  // samples that the simple model is fitted to
-constexpr std::size_t held_out = 5;           // one in so many
-constexpr double clear_gain = 0.7;            // trees must leave at most this share of the error
+constexpr std::size_t parts = 5;              // of the samples, of which one judges
 constexpr int rounds = 48;
-constexpr std::pair<const char*, const char*> parameters[] = {
-    {"tree_method", "hist"}, {"grow_policy", "lossguide"}, {"max_leaves", "256"}, {"max_depth", "10"}, {"eta", "0.15"},
-    {"subsample", "0.8"},    {"min_child_weight", "5"},    {"lambda", "1"},       {"seed", "1"},      {"nthread", "1"},
-    {"base_score", "0"},     {"objective", "reg:squarederror"}, {"verbosity", "0"}};
+
+using Parameters = std::vector<std::pair<const char*, const char*>>;
+// Trees for so many samples.  They must leave at most a share of the error, where so many parts judge in turn.
+struct Recipe {
+  std::size_t least_samples, judges;
+  double clear_gain;
+  Parameters parameters;
+};
+const Recipe recipes[] = {
+    {400,
+     1,
+     0.7,
+     {{"grow_policy", "lossguide"},
+      {"max_leaves", "256"},
+      {"max_depth", "10"},
+      {"eta", "0.15"},
+      {"min_child_weight", "5"}}},
+    // Few samples allow a few cuts in each tree, each from other features.
+    {80, parts, 0.97, {{"max_depth", "3"}, {"eta", "0.1"}, {"min_child_weight", "3"}, {"colsample_bytree", "0.5"}}}};
+const Parameters of_all = {
+    {"tree_method", "hist"}, {"subsample", "0.8"}, {"lambda", "1"},    {"seed", "1"},
+    {"nthread", "1"},        {"base_score", "0"},  {"verbosity", "0"}, {"objective", "reg:squarederror"}};
 
 void check(int code) {
   if (code != 0) throw Error(Errc::numerical, std::string("XGBoost: ") + XGBGetLastError());
@@ -50,12 +66,13 @@ Matrix matrix_of(const std::vector<Sample>& samples, const TimeModel& simple, in
   return matrix;
 }
 
-nlohmann::json boosted(const Matrix& matrix) {
+nlohmann::json boosted(const Matrix& matrix, const Parameters& parameters) {
   const DMatrixHandle matrices[] = {matrix.get()};
   BoosterHandle handle = nullptr;
   check(XGBoosterCreate(matrices, 1, &handle));
   const Booster booster(handle);
-  for (const auto& [name, value] : parameters) check(XGBoosterSetParam(handle, name, value));
+  for (const Parameters& some : {of_all, parameters})
+    for (const auto& [name, value] : some) check(XGBoosterSetParam(handle, name, value));
   for (int i = 0; i < rounds; ++i) check(XGBoosterUpdateOneIter(handle, i, matrix.get()));
   bst_ulong length = 0;
   const char* text = nullptr;
@@ -79,9 +96,11 @@ void write(const nlohmann::json& tree, int node, std::string& text) {
   write(tree, right, text);
 }
 
-TimeModel with_trees(TimeModel simple, const std::vector<Sample>& samples, int ndims, unsigned parallel) {
+TimeModel with_trees(TimeModel simple, const std::vector<Sample>& samples, int ndims, unsigned parallel,
+                     const Parameters& parameters) {
   std::vector<std::string> trees;
-  for (const auto& tree : boosted(matrix_of(samples, simple, ndims, parallel))) write(tree, 0, trees.emplace_back());
+  for (const auto& tree : boosted(matrix_of(samples, simple, ndims, parallel), parameters))
+    write(tree, 0, trees.emplace_back());
   simple.forest = std::make_shared<Forest>(trees, parallel);
   simple.samples = static_cast<unsigned>(samples.size());
   return simple;
@@ -97,26 +116,6 @@ TimeModel simple_fit(std::vector<Sample> samples, int ndims) {
 
 }  // namespace
 
-Errors errors_of(const std::vector<Seconds>& predicted, const std::vector<Sample>& samples) {
-  Errors result;
-  std::vector<double> errors;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    errors.push_back(std::abs(predicted[i] / samples[i].seconds - 1));
-    result.mean += errors.back() / static_cast<double>(samples.size());
-    result.rmse += std::pow(predicted[i] - samples[i].seconds, 2) / static_cast<double>(samples.size());
-  }
-  std::sort(errors.begin(), errors.end());
-  if (!errors.empty()) result.of_95_in_100 = errors[(errors.size() - 1) * 95 / 100];
-  result.rmse = std::sqrt(result.rmse);
-  return result;
-}
-
-std::vector<Seconds> predictions(const TimeModel& model, const std::vector<Sample>& samples, int ndims) {
-  std::vector<Seconds> result;
-  for (const Sample& sample : samples) result.push_back(evaluate(model, sample, ndims));
-  return result;
-}
-
 std::vector<Seconds> linear_regression(const std::vector<Sample>& samples, const std::vector<Sample>& asked) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const Sample& one : samples) {
@@ -131,15 +130,22 @@ std::vector<Seconds> linear_regression(const std::vector<Sample>& samples, const
 
 TimeModel train(const std::vector<Sample>& samples, int ndims, unsigned parallel) {
   TimeModel simple = simple_fit(samples, ndims);
-  if (samples.size() < enough_for_trees) return simple;
-  std::vector<Sample> known, asked;
-  for (std::size_t i = 0; i < samples.size(); ++i) (i % held_out == 0 ? asked : known).push_back(samples[i]);
-  const TimeModel first = simple_fit(known, ndims);
-  simple.relative_error = mean_error(first, asked, ndims);
-  const double error = mean_error(with_trees(first, known, ndims, parallel), asked, ndims);
-  if (error > clear_gain * simple.relative_error) return simple;
-  TimeModel model = with_trees(simple, samples, ndims, parallel);
-  model.relative_error = error;
+  const auto recipe = std::find_if(std::begin(recipes), std::end(recipes),
+                                   [&](const Recipe& one) { return samples.size() >= one.least_samples; });
+  if (recipe == std::end(recipes)) return simple;
+  double with = 0, without = 0;
+  for (std::size_t judge = 0; judge < recipe->judges; ++judge) {
+    std::vector<Sample> known, asked;
+    for (std::size_t i = 0; i < samples.size(); ++i) (i % parts == judge ? asked : known).push_back(samples[i]);
+    // The simple model may know all: its few coefficients hardly depend on a fifth, and take longer to fit than the trees.
+    without += mean_error(simple, asked, ndims) / static_cast<double>(recipe->judges);
+    with += mean_error(with_trees(simple, known, ndims, parallel, recipe->parameters), asked, ndims) /
+            static_cast<double>(recipe->judges);
+  }
+  simple.relative_error = without;
+  if (with > recipe->clear_gain * without) return simple;
+  TimeModel model = with_trees(simple, samples, ndims, parallel, recipe->parameters);
+  model.relative_error = with;
   return model;
 }
 

@@ -9,20 +9,13 @@
 
 namespace poas::training {
 
-// Relative errors |predicted - measured| / measured, and the root of the mean square difference.
-struct Errors {
-  double mean = 0, of_95_in_100 = 0;
-  Seconds rmse = 0;
-};
-Errors errors_of(const std::vector<Seconds>& predicted, const std::vector<Sample>& samples);
-std::vector<Seconds> predictions(const TimeModel& model, const std::vector<Sample>& samples, int ndims);
-
 // seconds = a + b work by ordinary least squares: the model of the POAS paper (Martinez, Bernabe, Garcia,
 // J. Supercomputing 2024).  Predicts `asked` from `samples`.
 std::vector<Seconds> linear_regression(const std::vector<Sample>& samples, const std::vector<Sample>& asked);
 
-// fit(), with boosted trees above it (XGBoost: Chen, Guestrin, KDD 2016) if there are 400 samples or more and the trees
-// leave at most 0.7 of its error on samples that took no part: a fifth of them, which relative_error is of then.
+// fit(), with boosted trees above it (XGBoost: Chen, Guestrin, KDD 2016) if there are 80 samples or more and the trees
+// lessen its error on samples that took no part: a fifth of them, which relative_error is of then.  From 400 samples on
+// the trees are deep, and must leave at most 0.7 of the error; before, they are shallow and must leave 0.95.
 // `parallel`: tiles that the device computes at once (multiprocessors of a GPU).  The same samples give the same model.
 // Throws Error(numerical) like fit().
 TimeModel train(const std::vector<Sample>& samples, int ndims, unsigned parallel);

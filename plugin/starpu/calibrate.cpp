@@ -1,7 +1,9 @@
 // Measures copies and blocks of a codelet on every unit of the node.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
+#include "models/experiment.hpp"
 #include "models/median.hpp"
 #include "models/scaled.hpp"
 #include "poas/error.hpp"
@@ -16,21 +18,39 @@
 namespace poas::edge {
 namespace {
 
-constexpr std::size_t least_blocks = 3;  // that fit() needs
-
-// A share is done when its last worker is, and on a busy node some cores take twice as long as others: the model tells
-// of the slowest, its error of blocks on any.
-TimeModel fit_blocks(const Blocks& blocks, int ndims, const CalibrationOptions& options) {
-  const TimeModel model =
-      options.fit ? options.fit(blocks.samples, ndims, blocks.parallel) : fit(blocks.samples, ndims);
-  return scaled(model, median(blocks.slowest));
-}
+constexpr std::size_t least_blocks = 3;      // that a fit needs
+constexpr double part_of_task_costs = 0.05;  // of the budget, where there are devices
 
 // By the codelet itself where it can, else through tasks.
-Blocks blocks_of(const Target& target, const CalibrationOptions& options, Seconds budget) {
-  constexpr std::size_t enough = 600, most = 20000;  // for the three terms of fit(), for whatever else is fitted
-  Blocks blocks = measure_by_codelet(target, budget, options.extents, options.fit ? most : enough);
-  return blocks.samples.size() < least_blocks ? measure_blocks(target, budget, options.extents) : blocks;
+Blocks blocks_of(const Target& target, const CalibrationOptions& options, const Wanted& wanted) {
+  constexpr std::size_t enough = 600, many = 4000;  // for the three terms of fit(), for whatever else is fitted
+  Wanted by_codelet = wanted;
+  by_codelet.most_blocks = options.fit ? many : enough;
+  Blocks blocks = measure_by_codelet(target, by_codelet);
+  return blocks.samples.size() < least_blocks ? measure_blocks(target, wanted) : blocks;
+}
+
+// The error is that of a fit to four fifths of the blocks on the others; the model is fitted to all.  A share is done
+// when its last worker is, and on a busy node some cores take twice as long as others: the model tells of the slowest,
+// its error of undisturbed blocks on any.
+CalibratedModel fit_blocks(Blocks blocks, int ndims, const CalibrationOptions& options) {
+  CalibratedModel result;
+  result.samples = std::move(blocks.samples);
+  result.held_out = held_out(result.samples);
+  std::vector<Sample> known, asked;
+  for (std::size_t i = 0; i < result.samples.size(); ++i)
+    (result.held_out[i] ? asked : known).push_back(result.samples[i]);
+  const auto model_of = [&](const std::vector<Sample>& samples) {
+    return options.fit ? options.fit(samples, ndims, blocks.parallel) : fit(samples, ndims);
+  };
+  const TimeModel judged = model_of(known);
+  result.predicted = predictions(judged, result.samples, ndims);
+  result.errors = errors_of(predictions(judged, asked, ndims), asked);
+  result.slowest = blocks.slowest;
+  result.spread = blocks.spread;
+  result.model = scaled(model_of(result.samples), result.slowest);
+  if (!asked.empty()) result.model.relative_error = result.errors.mean;
+  return result;
 }
 
 // The model that came with poas for the unit's product stays if it errs here by no more than the new one, or by no more
@@ -50,22 +70,27 @@ std::string shipped_instead(const Models& shipped, const ModelKey& key, const Vi
   return words;
 }
 
-// Measures one implementation on one unit and stores its model and its power.  Words if another stays in its place.
-std::string calibrate_target(const Target& target, const CalibrationOptions& options, Seconds budget, const View& view,
-                             const Models& shipped, PowerMeters& meters, Models& models) {
-  const poas_divisible& divisible = *target.codelet->divisible;
-  const Blocks blocks = blocks_of(target, options, budget);
-  if (blocks.samples.size() < least_blocks) return "";
-  const TimeModel model = fit_blocks(blocks, static_cast<int>(divisible.ndims), options);
-  const ModelKey key{view.machine.units[target.unit].name, divisible.name, target.implementation.name, target.type};
-  models.learned.erase(key);  // it tells of the model before
-  const std::string stays = shipped_instead(shipped, key, view, target, blocks, model.relative_error);
-  if (stays.empty())
-    models.times[key] = model;
+ModelKey key_of(const Target& target) {
+  return {target.view->machine.units[target.unit].name, target.codelet->divisible->name, target.implementation.name,
+          target.type};
+}
+
+// Measures one implementation on one unit and stores its model and its power; nothing if too few blocks ran.
+void calibrate_target(const Target& target, const CalibrationOptions& options, const Wanted& wanted, const View& view,
+                      const Models& shipped, PowerMeters& meters, Models& models) {
+  const Blocks blocks = blocks_of(target, options, wanted);
+  if (blocks.samples.size() < least_blocks) return;
+  CalibratedModel result = fit_blocks(blocks, static_cast<int>(target.codelet->divisible->ndims), options);
+  result.key = key_of(target);
+  models.learned.erase(result.key);  // it tells of the model before
+  result.instead = shipped_instead(shipped, result.key, view, target, blocks, result.model.relative_error);
+  if (result.instead.empty())
+    models.times[result.key] = result.model;
   else
-    models.times.erase(key);
-  if (const auto power = meters.measure(target, blocks)) models.powers[key] = *power;
-  return stays;
+    models.times.erase(result.key);
+  if (const auto power = meters.measure(target, blocks)) models.powers[result.key] = *power;
+  if (!models.machine) models.machine = view.machine;  // the one of before is replaced when all is measured
+  if (options.calibrated) options.calibrated(result, models);
 }
 
 std::vector<Target> targets_of(const Registered& codelet, const View& view, const CalibrationOptions& options) {
@@ -89,11 +114,39 @@ std::vector<Target> targets_of(const Registered& codelet, const View& view, cons
     const auto sharing = std::count_if(targets.begin(), targets.end(), [&](const Target& other) {
       return view.machine.units[other.unit].device == device;
     });
-    const double memory =
-        device < 0 ? blocks_per_model * most_bytes : view.machine.devices[static_cast<std::size_t>(device)].memory_bytes / 4;
-    target.most_bytes = memory / static_cast<double>(sharing);
+    target.most_bytes = device < 0 ? INFINITY
+                                   : view.machine.devices[static_cast<std::size_t>(device)].memory_bytes / 4 /
+                                         static_cast<double>(sharing);
   }
+  // Devices need less time for as many blocks: what they leave of the budget goes to the others.
+  std::stable_partition(targets.begin(), targets.end(),
+                        [&](const Target& target) { return view.machine.units[target.unit].device >= 0; });
   return targets;
+}
+
+bool known(const Target& target, const CalibrationOptions& options) {
+  return std::count(options.done.begin(), options.done.end(), key_of(target)) > 0;
+}
+
+// Each target gets an equal part of what is left of the budget.
+void calibrate_targets(std::vector<Target> targets, const CalibrationOptions& options, Seconds begin,
+                       const View& view, const Models& shipped, PowerMeters& meters, Models& models) {
+  const auto all = static_cast<double>(targets.size());
+  std::erase_if(targets, [&](const Target& target) { return known(target, options); });
+  const double part = view.machine.devices.empty() ? 1 : 1 - part_of_task_costs;
+  const Seconds budget = options.budget * part * static_cast<double>(targets.size()) / all;
+  const auto tell = [&](const std::string& what) {
+    const Seconds spent = now_seconds() - begin;
+    if (options.progress) options.progress({std::min(1.0, spent / budget), std::max(0.0, budget - spent), what});
+  };
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const ModelKey key = key_of(targets[i]);
+    const std::string what = key.unit + " " + key.implementation + " " + to_string(key.type);
+    tell(what);
+    const Seconds share = (begin + budget - now_seconds()) / static_cast<double>(targets.size() - i);
+    const Wanted wanted{share, options.most_blocks, options.seed, options.extents, [&] { tell(what); }};
+    calibrate_target(targets[i], options, wanted, view, shipped, meters, models);
+  }
 }
 
 }  // namespace
@@ -110,32 +163,22 @@ Models calibrate(starpu_codelet* codelet, const CalibrationOptions& options) {
   for (std::size_t i = 0; i < workers.size(); ++i) workers[i] = static_cast<int>(i);
   View view = make_view(workers.data(), static_cast<unsigned>(workers.size()));
   const int profiling = starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+  const Seconds begin = now_seconds();
   measure_links(view);
   PowerMeters meters(view);
+  view.machine.source = "measured";
   Models models = planner().models_as_stored(), shipped;
   add_installed_models(shipped, view.machine);
   const auto targets = targets_of(*registered, view, options);
   if (targets.empty())
     throw Error(Errc::no_unit, "nothing can be measured: no unit of this node has an implementation of " +
                                    std::string(registered->divisible->name));
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const Target& target = targets[i];
-    const std::string& unit = view.machine.units[target.unit].name;
-    if (options.progress)
-      options.progress(static_cast<double>(i) / static_cast<double>(targets.size()),
-                       unit + " " + target.implementation.name + " " + to_string(target.type));
-    const std::string stays = calibrate_target(target, options, options.budget / static_cast<double>(targets.size()), view,
-                                               shipped, meters, models);
-    if (options.progress && !stays.empty())
-      options.progress((static_cast<double>(i) + 1) / static_cast<double>(targets.size()), stays);
-  }
+  models.when = today();
+  calibrate_targets(targets, options, begin, view, shipped, meters, models);
   shipped.times.insert(models.times.begin(), models.times.end());
   measure_task_costs(targets, shipped, view.machine);
-  if (options.progress) options.progress(1, "done");
   starpu_profiling_status_set(profiling);
-  view.machine.source = "measured";
   models.machine = view.machine;
-  models.when = today();
   return models;
 }
 

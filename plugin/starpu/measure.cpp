@@ -2,23 +2,36 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
+#include "models/experiment.hpp"
 #include "models/median.hpp"
 #include "starpu/split.hpp"
 
 namespace poas::edge {
 namespace {
 
-constexpr double shortest = 100e-6, longest = 1.0;   // seconds of a measured block
-constexpr std::uint64_t most_extent = 16384;
+constexpr Seconds shortest = 100e-6, longest = 1.0;  // of a measured block
+constexpr double longest_in_budget = 1.0 / 300;      // so that about 200 blocks fit into it
+constexpr Seconds enough_seconds = 3e-3;             // of measuring one block: short ones are repeated
+constexpr unsigned most_runs = 3;                    // of a short block in a round, times the rounds
+constexpr double most_bytes = 768e6;          // of the operands measured at once
+constexpr double share_of_memory = 1.0 / 16;  // of what is left of it, for one block
+constexpr double most_growth = 8;             // of the points beyond the largest block so far
+constexpr std::uint64_t most_extent = 16384, most_extent_of_one = std::uint64_t{1} << 28;
 
+// A block and what its runs took.
 struct Measured {
-  Sample sample;      // the median time
-  double slowest = 1; // of the workers at once, over it
+  Sample sample;
+  std::vector<Seconds> times, slowest;  // of each worker, and of the slowest of those that ran at once
 };
 
-// Runs a block with these extents on all workers at once, several times; false if it cannot be run.
+double quantile(std::vector<Seconds> values, double part) {
+  const auto rank = values.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), rank, values.end());
+  return *rank;
+}
+
+// Runs a block with these extents on all workers at once, a short one several times; false if it cannot be run.
 bool measure(const Target& target, const Extents& extents, Measured& result) {
   const auto places = places_of(target.view->units[target.unit]);
   std::vector<std::unique_ptr<SampleTask>> samples;
@@ -29,41 +42,70 @@ bool measure(const Target& target, const Extents& extents, Measured& result) {
   PlanKey key;
   if (describe(samples.front()->get(), *target.codelet, *target.view, key) != 0) return false;
   const Operation operation = make_operation(samples.front()->get(), key, *target.view);
-  std::vector<double> times, slowest;
-  for (unsigned i = 0; i < target.repetitions + 1; ++i) {
+  result.sample.extents = extents_of(operation);
+  result.sample.work = work(operation, result.sample.extents);
+  result.sample.bytes = bytes(operation, whole_box(operation));
+  if (run_once(target, samples, places).empty()) return false;  // brings the operands
+  const Seconds begin = now_seconds();
+  for (unsigned i = 0; i == 0 || (i < most_runs * target.repetitions && now_seconds() - begin < enough_seconds); ++i) {
     const auto some = run_once(target, samples, places);
     if (some.empty()) return false;
-    if (i == 0) continue;  // brings the operands
-    times.insert(times.end(), some.begin(), some.end());
-    slowest.push_back(*std::max_element(some.begin(), some.end()));
+    result.times.insert(result.times.end(), some.begin(), some.end());
+    result.slowest.push_back(*std::max_element(some.begin(), some.end()));
   }
-  Sample& sample = result.sample;
-  sample.extents = extents_of(operation);
-  sample.work = work(operation, sample.extents);
-  sample.bytes = bytes(operation, whole_box(operation));
-  sample.seconds = median(times);
-  if (!(sample.seconds > 0)) return false;
-  result.slowest = median(slowest) / sample.seconds;
-  return true;
+  // What else runs on a node only adds time, so the fast quarter tells what the block itself takes.
+  result.sample.seconds = quantile(result.times, 0.25);
+  return result.sample.seconds > 0;
 }
 
-// Random extents whose product times `per_point` is about `work`: shapes from tall to flat, a third of
-// them ragged.
-Extents random_extents(std::mt19937& random, const poas_divisible& d, double points) {
-  std::uniform_real_distribution<double> aspect(-1.0, 1.0);
-  std::uniform_int_distribution<int> ragged(0, 2);
-  const double side = std::pow(points, 1.0 / d.ndims);
-  const std::uint64_t most = d.ndims == 1 ? std::uint64_t{1} << 28 : most_extent;
-  const std::uint64_t grain = ragged(random) == 0 ? 1 : 32;
-  Extents extents;
-  extents.fill(1);
-  for (unsigned i = 0; i < d.ndims; ++i) {
-    const double wish = side * std::exp2(2.0 * aspect(random));
-    const auto extent = static_cast<std::uint64_t>(std::clamp(wish, double(least_extent), double(most)));
-    extents[i] = std::max(least_extent, extent / grain * grain);
+// How large the next block may be, from those measured so far.
+class Reach {
+ public:
+  explicit Reach(const Target& target)
+      : ndims_(static_cast<int>(target.codelet->divisible->ndims)),
+        most_(most_bytes / target.view->machine.units[target.unit].workers),
+        left_(target.most_bytes) {}
+
+  void add(const Sample& sample) {
+    const double points = product(sample.extents);
+    points_ += points;
+    seconds_ += sample.seconds;
+    largest_ = std::max(largest_, points);
+    bytes_per_face_ = std::max(bytes_per_face_, sample.bytes / faces(sample.extents));
+    // StarPU keeps what samples allocated on a device; a full memory would slow later tasks.
+    left_ = std::max(0.0, left_ - sample.bytes);
   }
-  return extents;
-}
+
+  // Extents of a block that takes about so long and fits into memory.
+  Extents extents(const SpreadPoints& spread, std::uint64_t index, Seconds seconds) const {
+    const double points = largest_ == 0 ? first_points : std::min(points_ / seconds_ * seconds, most_growth * largest_);
+    const std::uint64_t most = ndims_ == 1 ? most_extent_of_one : most_extent;
+    const Extents wish = spread_extents(spread, index, ndims_, points, least_extent, most);
+    const double excess = bytes_per_face_ * faces(wish) / std::min(most_, share_of_memory * left_);
+    if (excess <= 1) return wish;
+    return spread_extents(spread, index, ndims_, points / std::pow(excess, ndims_ < 3 ? 1.0 : 1.5), least_extent, most);
+  }
+
+ private:
+  static constexpr double first_points = 32 * 32 * 32;
+
+  static double product(const Extents& extents) {
+    double result = 1;
+    for (const std::uint64_t extent : extents) result *= static_cast<double>(extent);
+    return result;
+  }
+  // What the operands of most operations grow with: in one and two dimensions the points, else the sides of the block.
+  double faces(const Extents& extents) const {
+    const double points = product(extents);
+    double sum = 0;
+    for (int d = 0; d < ndims_; ++d) sum += points / static_cast<double>(extents[static_cast<std::size_t>(d)]);
+    return ndims_ < 3 ? points : sum;
+  }
+
+  int ndims_;
+  double most_, left_;
+  double points_ = 0, seconds_ = 0, largest_ = 0, bytes_per_face_ = 0;
+};
 
 }  // namespace
 
@@ -97,44 +139,58 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
   for (std::size_t i = 0; i < tasks.size() && !failed; ++i) {
     failed |= starpu_task_wait(tasks[i]) != 0;
     const auto* info = tasks[i]->profiling_info;
-    if (info) times.push_back(starpu_timing_timespec_delay_us(const_cast<timespec*>(&info->start_time),
-                                                              const_cast<timespec*>(&info->end_time)) * 1e-6);
+    if (info)
+      times.push_back(starpu_timing_timespec_delay_us(const_cast<timespec*>(&info->start_time),
+                                                      const_cast<timespec*>(&info->end_time)) *
+                      1e-6);
     failed |= blocks[i]->error != 0;
   }
   for (starpu_task* task : tasks) starpu_task_destroy(task);
   return failed ? std::vector<double>{} : times;
 }
 
-Blocks measure_blocks(const Target& target, Seconds budget, const std::vector<Extents>& wanted) {
+namespace {
+
+Blocks summary(const std::vector<Measured>& measured) {
   Blocks blocks;
-  const poas_divisible& d = *target.codelet->divisible;
-  std::mt19937 random(20240607u + static_cast<unsigned>(target.unit));  // any fixed seed: runs repeat
-  const Seconds begin = now_seconds();
-  const unsigned count = wanted.empty() ? blocks_per_model : static_cast<unsigned>(wanted.size());
-  // The mean of log-uniform times is about a ninth of the longest.
-  const Seconds end = std::clamp(9 * budget / (count * (target.repetitions + 1)), 10 * shortest, longest);
-  double points_per_s = 1e8 / 1e-2;
-  double points = 64.0 * 64.0 * 64.0;
-  double left = target.most_bytes;
-  for (unsigned i = 0; i < count && now_seconds() - begin < budget; ++i) {
-    const Extents extents = wanted.empty() ? random_extents(random, d, points) : wanted[i];
-    Measured measured;
-    if (!measure(target, extents, measured)) break;
-    const Sample& sample = measured.sample;
-    blocks.samples.push_back(sample);
-    blocks.slowest.push_back(measured.slowest);
-    left = std::max(0.0, left - sample.bytes);
-    double product = 1;
-    for (const std::uint64_t extent : sample.extents) product *= static_cast<double>(extent);
-    points_per_s = i == 0 ? product / sample.seconds : std::max(points_per_s, product / sample.seconds);
-    const double next = shortest * std::pow(end / shortest, (i + 1.0) / (count - 1.0));
-    const double workers = target.view->machine.units[target.unit].workers;
-    // StarPU keeps what samples allocated on a device; a full memory would slow later tasks.
-    const double room = std::min(most_bytes / workers, 2 * left / (count - i));
-    const double fit = std::pow(room / (sample.bytes / std::pow(product, 2.0 / d.ndims)), d.ndims / 2.0);
-    points = std::min({points_per_s * next, fit, 8 * std::max(points, product)});
+  std::vector<double> slowest, spread;
+  for (const Measured& one : measured) {
+    blocks.samples.push_back(one.sample);
+    slowest.push_back(median(one.slowest) / one.sample.seconds);
+    spread.push_back(quantile(one.times, 0.75) / one.sample.seconds - 1);
   }
+  if (measured.empty()) return blocks;
+  blocks.slowest = median(slowest);
+  blocks.spread = median(spread);
   return blocks;
+}
+
+}  // namespace
+
+Blocks measure_blocks(const Target& target, const Wanted& wanted) {
+  std::vector<Measured> measured;
+  const SpreadPoints spread(wanted.seed);
+  const Seconds begin = now_seconds(), round = wanted.budget / target.repetitions;
+  const std::size_t count = wanted.extents.empty() ? wanted.most_blocks : wanted.extents.size();
+  const Seconds end = std::clamp(longest_in_budget * wanted.budget, 10 * shortest, longest);
+  Reach reach(target);
+  for (std::size_t i = 0; i < count && now_seconds() - begin < round; ++i) {
+    const Seconds seconds = shortest * std::pow(end / shortest, spread_length(spread, i));
+    const Extents extents = wanted.extents.empty() ? reach.extents(spread, i, seconds) : wanted.extents[i];
+    Measured one;
+    if (!measure(target, extents, one)) break;
+    reach.add(one.sample);
+    measured.push_back(std::move(one));
+    if (wanted.progress) wanted.progress();
+  }
+  // A node is slower now and then for seconds, so a block is repeated when all others have been measured.
+  for (unsigned again = 1; again < target.repetitions; ++again)
+    for (Measured& one : measured) {
+      if (now_seconds() - begin >= wanted.budget) break;
+      measure(target, one.sample.extents, one);
+      if (wanted.progress) wanted.progress();
+    }
+  return summary(measured);
 }
 
 }  // namespace poas::edge

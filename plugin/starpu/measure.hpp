@@ -1,6 +1,7 @@
 // Blocks of a codelet measured through StarPU, so that simulated nodes are measured the same way.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -53,12 +54,10 @@ struct Target {
   std::size_t unit;
   Implementation implementation;
   Type type;
-  unsigned repetitions;
-  double most_bytes;            // of all its samples together
+  unsigned repetitions;         // of each block, far apart
+  double most_bytes;            // of all its samples together in the device's memory
 };
 
-constexpr unsigned blocks_per_model = 32;
-constexpr double most_bytes = 768e6;                 // of the operands measured at once
 constexpr std::uint64_t least_extent = 16;
 
 // One worker's place, so that each core of the CPU unit gets one block.
@@ -69,16 +68,25 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
                              const std::vector<UnitWorkers>& places);
 
 struct Blocks {
-  std::vector<Sample> samples;      // the median time of the workers
-  std::vector<double> slowest;      // of the workers at once, over it
-  unsigned parallel = 1;            // tiles that the device computes at once, if the codelet tells
+  std::vector<Sample> samples;  // the times of undisturbed runs: a quarter of all was as fast
+  double slowest = 1;           // time of the slowest of the workers that ran at once over that
+  double spread = 0;            // by how much the slow quarter of a block's runs took longer than the fast one
+  unsigned parallel = 1;        // tiles that the device computes at once, if the codelet tells
 };
 
-// Blocks from short to long ones; each size follows from the speed seen so far.
-Blocks measure_blocks(const Target& target, Seconds budget, const std::vector<Extents>& wanted);
+// What is to be measured of a target.
+struct Wanted {
+  Seconds budget = 0;
+  std::size_t most_blocks = 0;
+  std::uint64_t seed = 0;                    // of the shapes
+  std::vector<Extents> extents;              // empty: chosen by seed and budget
+  std::function<void()> progress;            // called after each block
+};
 
-// Blocks that the codelet measures itself on the first worker of the unit, `most` of them or as many as the budget
-// allows; none if it does not, or not on this unit.  Random shapes if none are wanted.
-Blocks measure_by_codelet(const Target& target, Seconds budget, const std::vector<Extents>& wanted, std::size_t most);
+// Blocks spread over shapes and times, as many as the budget allows; each size follows from the speed seen so far.
+Blocks measure_blocks(const Target& target, const Wanted& wanted);
+
+// Blocks that the codelet measures itself on the first worker of the unit; none if it does not, or not on this unit.
+Blocks measure_by_codelet(const Target& target, const Wanted& wanted);
 
 }  // namespace poas::edge

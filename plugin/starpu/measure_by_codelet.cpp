@@ -8,7 +8,6 @@
 namespace poas::edge {
 namespace {
 
-constexpr std::uint64_t seed = 20261130;        // any fixed one: runs repeat
 constexpr std::uint64_t first_extent = 256;     // of the block that tells the speed roughly
 constexpr double launches_of_a_block = 7;       // about: to warm up, and batches of one launch
 constexpr double most_of_budget = 1.0 / 20;     // that one block may take
@@ -16,9 +15,7 @@ constexpr double most_of_budget = 1.0 / 20;     // that one block may take
 // What the task on the worker does.
 struct Job {
   const Target& target;
-  Seconds budget;
-  const std::vector<Extents>& wanted;
-  std::size_t most;
+  const Wanted& wanted;
   Blocks blocks{};
 };
 
@@ -56,12 +53,12 @@ class Measure {
 class Shapes {
  public:
   explicit Shapes(const Job& job)
-      : job_(job), ndims_(static_cast<int>(job.target.codelet->divisible->ndims)), random_(seed, ndims_) {}
+      : job_(job), ndims_(static_cast<int>(job.target.codelet->divisible->ndims)), random_(job.wanted.seed, ndims_) {}
 
   // False if this one is left out.
   bool next(Extents& extents) {
-    if (!job_.wanted.empty()) {
-      extents = job_.wanted[count_++];
+    if (!job_.wanted.extents.empty()) {
+      extents = job_.wanted.extents[count_++];
       return true;
     }
     if (count_++ == 0) {
@@ -71,9 +68,9 @@ class Shapes {
     }
     extents = random_.next();
     if (points_per_s_ == 0) return true;  // none has fitted yet
-    return launches_of_a_block * points(extents) <= most_of_budget * job_.budget * points_per_s_;
+    return launches_of_a_block * points(extents) <= most_of_budget * job_.wanted.budget * points_per_s_;
   }
-  bool ended() const { return !job_.wanted.empty() && count_ == job_.wanted.size(); }
+  bool ended() const { return !job_.wanted.extents.empty() && count_ == job_.wanted.extents.size(); }
   void took(const Extents& extents, Seconds seconds) {
     points_per_s_ = std::max(points_per_s_, points(extents) / seconds);
   }
@@ -101,8 +98,8 @@ void measure_all(Job& job) {
   Measure measure(job.target);
   Shapes shapes(job);
   Extents extents;
-  for (const Seconds end = now_seconds() + job.budget;
-       !shapes.ended() && job.blocks.samples.size() < job.most && now_seconds() < end;) {
+  for (const Seconds end = now_seconds() + job.wanted.budget;
+       !shapes.ended() && job.blocks.samples.size() < job.wanted.most_blocks && now_seconds() < end;) {
     if (!shapes.next(extents)) continue;
     poas_measurement measured{};
     const int error = measure(extents, measured);
@@ -115,8 +112,8 @@ void measure_all(Job& job) {
     }
     shapes.took(extents, measured.seconds);
     job.blocks.samples.push_back({extents, measured.work, measured.bytes, measured.seconds});
-    job.blocks.slowest.push_back(1);  // one worker
     job.blocks.parallel = std::max(1u, measured.parallel);
+    if (job.wanted.progress) job.wanted.progress();
   }
 }
 
@@ -126,11 +123,11 @@ void run(void* job) {
 
 }  // namespace
 
-Blocks measure_by_codelet(const Target& target, Seconds budget, const std::vector<Extents>& wanted, std::size_t most) {
+Blocks measure_by_codelet(const Target& target, const Wanted& wanted) {
   if (!target.codelet->divisible->measure_block) return {};
   unsigned worker = 0;
   while (!target.view->units[target.unit].workers.test(worker)) ++worker;
-  Job job{target, budget, wanted, most};
+  Job job{target, wanted};
   starpu_execute_on_specific_workers(run, &job, 1, &worker, "poas_measure");
   return std::move(job.blocks);
 }

@@ -65,7 +65,10 @@ void declare_divisible() {
 poas::Models models_of(const std::string& file) {
   if (!file.empty())
     if (auto stored = poas::load_models(file)) return *stored;
-  const poas::Models models = poas::calibrate(codelet(), {});
+  poas::CalibrationOptions options;
+  options.repetitions = 1;  // simulated times do not vary, and simulated cores cost time
+  options.most_blocks = 60;
+  const poas::Models models = poas::calibrate(codelet(), options);
   if (!file.empty()) poas::save_models(file, models);
   return models;
 }

@@ -54,6 +54,7 @@ class Usage(Case):
         self.refused("calibrate", "--budget", "soon", code=2, words=["soon", "30s"])
         self.refused("calibrate", "--budget", "-3s", code=2, words=["-3s"])
         self.refused("calibrate", "--types", "fp12", code=2, words=["fp12"])
+        self.refused("calibrate", "--report", "errors.png", code=2, words=["errors.png", ".svg"])
 
 
 class Fit(Case):

@@ -40,7 +40,15 @@ TEST(Training, trees_learn_where_a_library_changes_its_kernel) {
 TEST(Training, what_a_line_explains_gets_no_trees) {
   const auto line = [](const Sample& sample) { return 1e-5 + sample.work / 1e12; };
   EXPECT_FALSE(train(measured(blocks(1000, 64, 8192, 1), line, 0.03, 2), ndims, 132).forest);
-  EXPECT_FALSE(train(measured(blocks(300, 64, 8192, 1), jumping, 0.02, 2), ndims, 132).forest) << "from few samples";
+  EXPECT_FALSE(train(measured(blocks(79, 64, 8192, 1), jumping, 0.02, 2), ndims, 132).forest) << "from few samples";
+}
+
+TEST(Training, shallow_trees_learn_from_as_many_blocks_as_a_short_calibration_measures) {
+  const auto known = measured(blocks(200, 64, 8192, 1), jumping, 0.02, 2);
+  const auto asked = measured(blocks(300, 64, 8192, 3), jumping, 0, 4);
+  const TimeModel model = train(known, ndims, 1);
+  ASSERT_TRUE(model.forest);
+  EXPECT_LT(mean_error(model, asked), 0.8 * mean_error(fit(known, ndims), asked));
 }
 
 TEST(Training, errors_as_worked_out_by_hand) {
@@ -48,6 +56,8 @@ TEST(Training, errors_as_worked_out_by_hand) {
   samples[0].seconds = 1, samples[1].seconds = 2;
   const Errors errors = errors_of({1.1, 1.4}, samples);
   EXPECT_NEAR(errors.mean, 0.2, 1e-12);
+  EXPECT_NEAR(errors.worst, 0.3, 1e-12);
+  EXPECT_NEAR(errors.of_95_in_100, 0.3, 1e-12);
   EXPECT_NEAR(errors.rmse, std::sqrt((0.01 + 0.36) / 2), 1e-12);
 }
 

@@ -28,13 +28,13 @@ void judge(const TimeModel& model, const training::Table& known, const Options& 
     if (asked.implementation != known.implementation) continue;
     const std::string of = ", " + std::to_string(asked.samples.size()) + " blocks of " + file;
     const auto add = [&](const std::string& name, const std::vector<Seconds>& predicted) {
-      const training::Errors errors = training::errors_of(predicted, asked.samples);
+      const Errors errors = errors_of(predicted, asked.samples);
       rows.push_back({name + of, percent(errors.mean), percent(errors.of_95_in_100), with_unit(errors.rmse, "s")});
     };
     TimeModel simple = model;
     simple.forest = nullptr;
-    if (model.forest) add("with trees", training::predictions(model, asked.samples, gemm_dims));
-    add("without trees", training::predictions(simple, asked.samples, gemm_dims));
+    if (model.forest) add("with trees", predictions(model, asked.samples, gemm_dims));
+    add("without trees", predictions(simple, asked.samples, gemm_dims));
     add("linear regression", training::linear_regression(known.samples, asked.samples));
   }
   std::cout << known.implementation << " on " << known.device << ", from " << known.samples.size() << " blocks\n"

@@ -31,7 +31,7 @@ struct TimeModel {
   double seconds_per_byte = 0;
   Extents tile{1, 1, 1, 1, 1, 1, 1, 1};
   unsigned parallel = 1;
-  double relative_error = 0;     // mean |predicted - measured| / measured over the samples
+  double relative_error = 0;     // mean |predicted - measured| / measured, of samples that took no part if there are any
   unsigned samples = 0;          // 0: a default that nobody measured
   std::shared_ptr<const Forest> forest{};
 };
@@ -50,6 +50,15 @@ struct Sample {
 };
 // Of the sample's block; its seconds are not looked at.
 Seconds evaluate(const TimeModel& model, const Sample& sample, int ndims);
+std::vector<Seconds> predictions(const TimeModel& model, const std::vector<Sample>& samples, int ndims);
+
+// Relative errors |predicted - measured| / measured: their mean, the least bound that 95 of 100 keep, the worst; and the
+// root of the mean square difference.  0 if there is no sample.
+struct Errors {
+  double mean = 0, of_95_in_100 = 0, worst = 0;
+  Seconds rmse = 0;
+};
+Errors errors_of(const std::vector<Seconds>& predicted, const std::vector<Sample>& samples);
 // Mean of |predicted - measured| / measured over at least one sample.
 double mean_error(const TimeModel& model, const std::vector<Sample>& samples, int ndims);
 

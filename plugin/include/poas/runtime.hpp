@@ -33,21 +33,46 @@ POAS_EXPORT void store_models(const Models& models);
 // Throws Error(invalid) naming the variable.
 POAS_EXPORT Request request_from_environment();
 
+struct CalibrationProgress {
+  double done;       // from 0 to 1
+  Seconds left;      // at most
+  std::string what;  // that is being measured, or was found
+};
+
+// A model with what speaks for it.
+struct CalibratedModel {
+  ModelKey key;
+  TimeModel model;                  // of the slowest worker; its relative_error is that of held-out blocks
+  double slowest = 1;               // time of the slowest of the unit's workers over that of undisturbed runs: in the model
+  double spread = 0;                // by how much the slow quarter of a block's runs took longer than the fast one
+  std::vector<Sample> samples;      // undisturbed runs: a quarter of all was as fast
+  std::vector<bool> held_out;       // for each sample, whether it took no part in the fit that `predicted` is of
+  std::vector<Seconds> predicted;   // for each sample, not of the slowest worker
+  Errors errors;                    // of the held-out samples
+  std::string instead;              // words, if another model stays in its place
+};
+
 struct CalibrationOptions {
-  Seconds budget = 30;                       // for all units together
+  Seconds budget = 30;                       // for all models together
   std::vector<Type> types{Type::fp32};
-  unsigned repetitions = 3;                  // the median counts
-  std::vector<Extents> extents;              // blocks to measure, empty: chosen by the budget
+  std::uint64_t seed = 1;                    // of the shapes: the same one gives the same shapes on a machine of one speed
+  std::size_t most_blocks = 500;             // of each model, if the budget allows
+  unsigned repetitions = 3;                  // of each block, far apart: the fast quarter of them counts
+  std::vector<Extents> extents;              // blocks to measure, empty: chosen by seed and budget
+  std::vector<ModelKey> done;                // models that need not be measured
   // Makes a model of the blocks measured on a unit, which computes `parallel` tiles at once (1: not known).  Empty:
   // fit(), and no more blocks are measured than it needs.
   std::function<TimeModel(const std::vector<Sample>& samples, int ndims, unsigned parallel)> fit{};
-  std::function<void(double done, const std::string& what)> progress;
+  std::function<void(const CalibrationProgress&)> progress;
+  // Called after each model with all models so far, so that they may be saved.
+  std::function<void(const CalibratedModel&, const Models&)> calibrated;
 };
 
-// Measures copies (alone and together), overheads, and blocks of the codelet on every unit, and fits the models.
+// Measures copies (alone and together), overheads, power, and blocks of the codelet on every unit, and fits the models.
 // Blocks are tasks of StarPU (so also in simulation), but where the codelet measures them itself
-// (poas_divisible::measure_block).  The caller saves the models.  Not thread safe; no other task may run.  Throws
-// Error(no_unit) if nothing can be measured.
+// (poas_divisible::measure_block).  They are spread over shapes and over short and long times, as many as the budget
+// allows; a fifth of them takes no part in the fit and tells its error, then all are fitted.  The caller saves the models.
+// Not thread safe; no other task may run.  Throws Error(no_unit) if nothing can be measured.
 POAS_EXPORT Models calibrate(struct starpu_codelet* codelet, const CalibrationOptions& options);
 
 // The plan for a task of a divisible codelet, without submitting it.  Throws Error(invalid).
