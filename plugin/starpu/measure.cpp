@@ -14,7 +14,6 @@ constexpr Seconds shortest = 100e-6, longest = 1.0;  // of a measured block
 constexpr double longest_in_budget = 1.0 / 300;      // so that about 200 blocks fit into it
 constexpr Seconds enough_seconds = 3e-3;             // of measuring one block: short ones are repeated
 constexpr unsigned most_runs = 3;                    // of a short block in a round, times the rounds
-constexpr double most_bytes = 768e6;          // of the operands measured at once
 constexpr double share_of_memory = 1.0 / 16;  // of what is left of it, for one block
 constexpr double most_growth = 8;             // of the points beyond the largest block so far
 constexpr std::uint64_t most_extent = 16384, most_extent_of_one = std::uint64_t{1} << 28;

@@ -58,6 +58,7 @@ struct Target {
   double most_bytes;            // of all its samples together in the device's memory
 };
 
+constexpr double most_bytes = 768e6;  // of the operands measured at once
 constexpr std::uint64_t least_extent = 16;
 
 // One worker's place, so that each core of the CPU unit gets one block.
