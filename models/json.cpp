@@ -141,6 +141,8 @@ void read_powers(const Json& list, Models& models) {
     const ModelKey key = key_from(one);
     if (!models.powers.emplace(key, power_from(one)).second) refuse(Errc::invalid, "two powers of " + words(key));
   }
+}
+
 Json json_of(const ModelKey& key, const TimeModel& model) {
   check(key, model);
   Json json = json_of(key);
