@@ -5,6 +5,7 @@ set(example_environment STARPU_NCPU=1 STARPU_NCUDA=0 STARPU_NOPENCL=1 STARPU_OPE
 # poas_example_test(NAME CODE WORDS COMMAND...): exit code and a regular expression for the output.
 function(poas_example_test name code words)
   add_test(NAME example_${name} COMMAND ${CMAKE_COMMAND} -DCODE=${code} "-DWORDS=${words}" "-DRUN=${ARGN}"
+    -DMODELS=${poas_scratch}/models/${name}
     -P ${CMAKE_CURRENT_SOURCE_DIR}/run_example.cmake)
   set_tests_properties(example_${name} PROPERTIES LABELS starpu TIMEOUT 300 FIXTURES_REQUIRED starpu_bus
     ENVIRONMENT "${example_environment}")
