@@ -1,5 +1,6 @@
-// Sample matrices on real hardware: pinned where StarPU can, random contents.
+// Sample matrices on real hardware: ordinary memory, as pinning takes longer than many a measurement; random contents.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
@@ -18,6 +19,8 @@ struct Random {
     return static_cast<double>(static_cast<std::int64_t>(state) >> 11) * 0x1p-52;
   }
 };
+
+constexpr std::size_t alignment = 4096;  // that of pinned memory, which applications use
 
 // A period that no tile size divides, so that no two rows of tiles are alike.
 constexpr std::uint64_t period = 1000003;
@@ -47,13 +50,13 @@ void fill_sample(void* memory, std::uint64_t elements, poas_type type, std::uint
 void* allocate_sample(std::uint64_t elements, poas_type type, std::uint32_t seed) {
   const std::size_t size = bytes_of(type);
   void* memory = nullptr;
-  if (elements > SIZE_MAX / size || starpu_malloc(&memory, elements * size) != 0) return nullptr;
+  if (elements > SIZE_MAX / size || posix_memalign(&memory, alignment, elements * size) != 0) return nullptr;
   fill_sample(memory, elements, type, seed);
   return memory;
 }
 
-void release_sample(void* memory, std::uint64_t elements, poas_type type) {
-  starpu_free_noflag(memory, elements * bytes_of(type));
+void release_sample(void* memory, std::uint64_t, poas_type) {
+  std::free(memory);
 }
 
 }  // namespace poas::codelets

@@ -18,6 +18,7 @@ constexpr unsigned enough_for_guesses = 4, enough_for_measured = 10;  // wild ob
 constexpr unsigned settled = 5;                    // observations that make a guess a measured model
 constexpr unsigned first_patience = 5, quick_trials = 3, most_doublings = 8;
 constexpr double clear_move = 0.05, parting = 0.7; // logarithms: 5 %, twice
+constexpr double least_believed = -0.22;           // logarithm of 0.8: a measured model is not sped up by more
 constexpr unsigned most_resumed = 3;               // tasks that a stored factor counts as
 constexpr double far_off = 6.9;                    // logarithm of 1000: a unit beyond gets nothing anyway
 
@@ -79,9 +80,11 @@ unsigned Learner::patience(const Entry& entry) {
   return first_patience << std::min(more, most_doublings);
 }
 
-// Slowness alone fades, by half for every task beyond the patience: a unit that seems fast gets work anyway.
+// Slowness alone fades, by half for every task beyond the patience: a unit that seems fast gets work anyway.  What makes
+// short blocks faster than a measured model says need not make long ones faster, so that is believed in part only.
 double Learner::faded(const Entry& entry) {
-  if (entry.age <= patience(entry) || entry.believed <= 0) return entry.believed;
+  if (entry.believed <= 0) return entry.base.samples > 0 ? std::max(entry.believed, least_believed) : entry.believed;
+  if (entry.age <= patience(entry)) return entry.believed;
   return std::max(0.0, entry.believed - std::log(2.0) * (entry.age - patience(entry)));
 }
 
@@ -120,18 +123,24 @@ void Learner::add(const Observation& observation) {
 }
 
 void Learner::next_task(const std::string& operation, Type type) {
+  ++tasks_;
   for (auto& [key, entry] : entries_)
     if (key.type == type && key.operation == operation) ++entry.age;
 }
 
+// Planning anew takes milliseconds: at once after a great change, after some tasks for a small one, never for less than
+// the model errs anyway.
 bool Learner::moved() const {
-  return std::any_of(entries_.begin(), entries_.end(), [](const auto& one) {
-    return std::abs(faded(one.second) - one.second.used) > clear_move;
+  constexpr double great = 0.7, most_error = 0.2;
+  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& one) {
+    const double error = std::clamp(one.second.base.relative_error, clear_move, most_error);
+    return std::abs(faded(one.second) - one.second.used) > std::max(error, great / std::max(1u, tasks_));
   });
 }
 
 Models Learner::corrected(const Models& base) {
   adopt(base);
+  tasks_ = 0;
   Models models = base;
   models.learned.clear();
   for (auto& [key, entry] : entries_) {

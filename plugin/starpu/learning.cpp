@@ -9,7 +9,7 @@ namespace poas::edge {
 namespace {
 
 // Shorter blocks are mostly launch and StarPU, which says little of longer ones.
-constexpr double least_seconds = 100e-6;
+constexpr double least_seconds = 500e-6;
 constexpr double wild = 8;          // times the median of a task's blocks: told to nobody
 constexpr double slow_share = 0.9;  // of the blocks of a unit with several workers are not slower than what is told
 

@@ -63,8 +63,32 @@ std::shared_ptr<const Planned> divide(const Target& target, const SampleTask& sa
   return planned;
 }
 
+// Operands are pinned as those of applications should be; where they are already, or cannot be, nothing is done.
+class Pinned {
+ public:
+  explicit Pinned(const starpu_task* task) {
+    for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); ++i) {
+      HostArray array;
+      if (!host_array(STARPU_TASK_GET_HANDLE(task, i), array) || array.pointer == 0) continue;
+      const unsigned last = array.naxes - 1;
+      const std::size_t size = array.element_bytes * array.stride[last] * array.extent[last];
+      void* const address = reinterpret_cast<void*>(array.pointer);
+      if (starpu_memory_pin(address, size) == 0) parts_.emplace_back(address, size);
+    }
+  }
+  ~Pinned() {
+    for (const auto& [address, size] : parts_) starpu_memory_unpin(address, size);
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  std::vector<std::pair<void*, std::size_t>> parts_;
+};
+
 // Seconds of the divided task, the median of a few runs after one that allocates; 0 if it cannot be submitted.
 Seconds time_of(const Target& target, SampleTask& sample, const std::shared_ptr<const Planned>& planned) {
+  const Pinned pinned(sample.get());
   std::vector<double> times;
   for (unsigned i = 0; i <= repetitions; ++i) {
     const Seconds begin = now_seconds();

@@ -22,6 +22,7 @@ bool parted(const Learned& learned);
 // Keeps for each model the factor by which blocks are slower than it says: the median over the last tasks.
 // - An observation more than `wild` times off what is believed is set aside, and believed when several in a
 //   row agree that the world has changed: a few for models that nobody measured, more for measured ones.
+// - A model that was measured is not made faster by more than a fifth: blocks that are short show nothing of long ones.
 // - A unit that gets no work is believed less and less after some tasks, until plans give it a little; what that
 //   shows counts alone.  After a few such trials that change nothing, each doubles the time until the next.
 // - What earlier processes learned is believed at once, but counts as three tasks only, and gives way to a few wild
@@ -34,7 +35,8 @@ class Learner {
   void add(const Observation& observation);
   // A task of that operation is about to be planned.
   void next_task(const std::string& operation, Type type);
-  // Whether a factor has moved by over 5 % since corrected() was called last.
+  // Whether a factor has moved, since corrected() was called last, by over twice, or after some tasks by over 5 % and the
+  // error of its model.
   bool moved() const;
   // The models with all factors applied, and these factors; models that nobody measured are added.
   Models corrected(const Models& base);
@@ -73,6 +75,7 @@ class Learner {
   static void believe(Entry& entry, double value);
 
   std::map<ModelKey, Entry> entries_;
+  unsigned tasks_ = 0;                   // since corrected() was called last
   std::map<ModelKey, Learned> resumed_;  // whose model has not been seen yet
 };
 
