@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <type_traits>
+#include <vector>
 
 #include "elements.hpp"
 #include "gemm_describe.hpp"
@@ -26,14 +28,38 @@ constexpr std::size_t alignment = 4096;  // that of pinned memory, which applica
 constexpr std::uint64_t period = 1000003;
 
 template <typename Element>
-void fill(void* memory, std::uint64_t elements, std::uint32_t seed) {
+std::vector<Element> draw() {
   using Value = std::conditional_t<std::is_same_v<Element, double>, double, float>;
-  Random random{seed * 0x9e3779b97f4a7c15u};
-  auto* values = static_cast<Element*>(memory);
-  const std::uint64_t drawn = std::min(elements, period);
-  for (std::uint64_t i = 0; i < drawn; ++i) store(static_cast<Value>(random.next()), values[i]);
-  for (std::uint64_t done = drawn; done < elements; done *= 2)
-    std::memcpy(values + done, values, std::min(done, elements - done) * sizeof(Element));
+  Random random{0x9e3779b97f4a7c15u};
+  std::vector<Element> values(period);
+  for (Element& one : values) store(static_cast<Value>(random.next()), one);
+  return values;
+}
+
+// The values of one period over and over; the seed tells where in it they begin.
+template <typename Element>
+void fill_range(Element* values, std::uint64_t begin, std::uint64_t end, std::uint64_t shift) {
+  static const std::vector<Element> drawn = draw<Element>();
+  while (begin < end) {
+    const std::uint64_t from = (begin + shift) % period, count = std::min(end - begin, period - from);
+    std::memcpy(values + begin, drawn.data() + from, count * sizeof(Element));
+    begin += count;
+  }
+}
+
+// Large memory by several threads: most of the time goes into its first use.
+template <typename Element>
+void fill(void* memory, std::uint64_t elements, std::uint32_t seed) {
+  constexpr std::uint64_t enough_for_a_thread = std::uint64_t{4} << 20;  // bytes
+  auto* const values = static_cast<Element*>(memory);
+  const std::uint64_t shift = std::uint64_t{seed} * 123457;
+  const std::uint64_t most = std::max(1u, std::thread::hardware_concurrency());
+  const std::uint64_t threads = std::clamp<std::uint64_t>(elements * sizeof(Element) / enough_for_a_thread, 1, most);
+  std::vector<std::thread> others;
+  for (std::uint64_t i = 1; i < threads; ++i)
+    others.emplace_back([=] { fill_range(values, elements * i / threads, elements * (i + 1) / threads, shift); });
+  fill_range(values, 0, elements / threads, shift);
+  for (std::thread& one : others) one.join();
 }
 
 }  // namespace

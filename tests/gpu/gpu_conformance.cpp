@@ -155,9 +155,19 @@ Options random_large(unsigned i, std::mt19937& random) {
   return o;
 }
 
+// Links, costs of tasks and the CPU have no models that came with poas.
+void calibrate_if_needed() {
+  if (poas::current_models().machine) return;
+  poas::CalibrationOptions options;
+  options.budget = 30;
+  options.types = {poas::Type::fp32, poas::Type::fp64};
+  poas::use_models(poas::calibrate(poas_gemm_codelet(), options));
+}
+
 void plans() {
   constexpr unsigned products = 60, repetitions = 5;
   StarPU starpu;
+  calibrate_if_needed();
   std::mt19937 random(60);
   unsigned near = 0;
   double sum = 0;
