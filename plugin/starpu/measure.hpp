@@ -87,7 +87,8 @@ struct Wanted {
 // Blocks spread over shapes and times, as many as the budget allows; each size follows from the speed seen so far.
 Blocks measure_blocks(const Target& target, const Wanted& wanted);
 
-// Blocks that the codelet measures itself on the first worker of the unit; none if it does not, or not on this unit.
+// Blocks that the codelet measures itself on the first worker of the unit, `wanted.most_blocks` of them or as many as
+// the budget allows; none if it does not, or not on this unit.  Random shapes if none are wanted.
 Blocks measure_by_codelet(const Target& target, const Wanted& wanted);
 
 }  // namespace poas::edge
