@@ -16,6 +16,7 @@
 #include "baseline.hpp"
 #include "check.hpp"
 #include "gpu_conformance.hpp"
+#include "poas/gemm.h"
 #include "poas/runtime.hpp"
 #include "product.hpp"
 
