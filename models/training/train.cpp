@@ -34,7 +34,7 @@ const Recipe recipes[] = {
       {"eta", "0.15"},
       {"min_child_weight", "5"}}},
     // Few samples allow a few cuts in each tree, each from other features.
-    {80, parts, 0.97, {{"max_depth", "3"}, {"eta", "0.1"}, {"min_child_weight", "3"}, {"colsample_bytree", "0.5"}}}};
+    {80, parts, 1.0, {{"max_depth", "3"}, {"eta", "0.1"}, {"min_child_weight", "3"}, {"colsample_bytree", "0.5"}}}};
 const Parameters of_all = {
     {"tree_method", "hist"}, {"subsample", "0.8"}, {"lambda", "1"},    {"seed", "1"},
     {"nthread", "1"},        {"base_score", "0"},  {"verbosity", "0"}, {"objective", "reg:squarederror"}};

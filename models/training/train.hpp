@@ -15,7 +15,7 @@ std::vector<Seconds> linear_regression(const std::vector<Sample>& samples, const
 
 // fit(), with boosted trees above it (XGBoost: Chen, Guestrin, KDD 2016) if there are 80 samples or more and the trees
 // lessen its error on samples that took no part: a fifth of them, which relative_error is of then.  From 400 samples on
-// the trees are deep, and must leave at most 0.7 of the error; before, they are shallow and must leave 0.95.
+// the trees are deep, and must leave at most 0.7 of the error; before, they are shallow and must not add to it.
 // `parallel`: tiles that the device computes at once (multiprocessors of a GPU).  The same samples give the same model.
 // Throws Error(numerical) like fit().
 TimeModel train(const std::vector<Sample>& samples, int ndims, unsigned parallel);

@@ -69,7 +69,7 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
                              const std::vector<UnitWorkers>& places);
 
 struct Blocks {
-  std::vector<Sample> samples;  // the times of undisturbed runs: a quarter of all was as fast
+  std::vector<Sample> samples;  // the median time of the workers
   double slowest = 1;           // time of the slowest of the workers that ran at once over that
   double spread = 0;            // by how much the slow quarter of a block's runs took longer than the fast one
   unsigned parallel = 1;        // tiles that the device computes at once, if the codelet tells
@@ -87,7 +87,8 @@ struct Wanted {
 // Blocks spread over shapes and times, as many as the budget allows; each size follows from the speed seen so far.
 Blocks measure_blocks(const Target& target, const Wanted& wanted);
 
-// Blocks that the codelet measures itself on the first worker of the unit; none if it does not, or not on this unit.
+// Blocks that the codelet measures itself on the first worker of the unit, `wanted.most_blocks` of them or as many as
+// the budget allows; none if it does not, or not on this unit.  Random shapes if none are wanted.
 Blocks measure_by_codelet(const Target& target, const Wanted& wanted);
 
 }  // namespace poas::edge

