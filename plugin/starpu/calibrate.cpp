@@ -32,7 +32,7 @@ Blocks blocks_of(const Target& target, const CalibrationOptions& options, const 
 
 // The error is that of a fit to four fifths of the blocks on the others; the model is fitted to all.  A share is done
 // when its last worker is, and on a busy node some cores take twice as long as others: the model tells of the slowest,
-// its error of undisturbed blocks on any.
+// its error of blocks on any.
 CalibratedModel fit_blocks(Blocks blocks, int ndims, const CalibrationOptions& options) {
   CalibratedModel result;
   result.samples = std::move(blocks.samples);

@@ -14,14 +14,21 @@ constexpr Seconds shortest = 100e-6, longest = 1.0;  // of a measured block
 constexpr double longest_in_budget = 1.0 / 300;      // so that about 200 blocks fit into it
 constexpr Seconds enough_seconds = 3e-3;             // of measuring one block: short ones are repeated
 constexpr unsigned most_runs = 3;                    // of a short block in a round, times the rounds
-constexpr double share_of_memory = 1.0 / 16;  // of what is left of it, for one block
-constexpr double most_growth = 8;             // of the points beyond the largest block so far
+constexpr double share_of_memory = 1.0 / 16;         // of what is left of it, for one block
+constexpr double most_growth = 8;                    // of the points beyond the largest block so far
+constexpr double first_points = 32 * 32 * 32;
 constexpr std::uint64_t most_extent = 16384, most_extent_of_one = std::uint64_t{1} << 28;
 
-// A block and what its runs took.
+using SampleTasks = std::vector<std::unique_ptr<SampleTask>>;  // one for each worker
+
+// What a worker took, and what it took at about that moment for the control block.
+struct Run {
+  Seconds seconds, control;
+};
 struct Measured {
   Sample sample;
-  std::vector<Seconds> times, slowest;  // of each worker, and of the slowest of those that ran at once
+  std::vector<Run> runs;
+  std::vector<Seconds> slowest;  // of the workers that ran at once
 };
 
 double quantile(std::vector<Seconds> values, double part) {
@@ -30,30 +37,76 @@ double quantile(std::vector<Seconds> values, double part) {
   return *rank;
 }
 
-// Runs a block with these extents on all workers at once, a short one several times; false if it cannot be run.
-bool measure(const Target& target, const Extents& extents, Measured& result) {
-  const auto places = places_of(target.view->units[target.unit]);
-  std::vector<std::unique_ptr<SampleTask>> samples;
-  for (std::size_t i = 0; i < places.size(); ++i) {
+// Empty if there is no memory for them.
+SampleTasks sample_tasks(const Target& target, const Extents& extents, std::size_t workers) {
+  SampleTasks samples;
+  while (samples.size() < workers) {
     samples.push_back(std::make_unique<SampleTask>(*target.codelet, extents, target.type));
-    if (!samples.back()->get()) return false;
+    if (!samples.back()->get()) return {};
   }
+  return samples;
+}
+
+// A block that is run again beside every other: nodes, above all virtual ones, change their speed by a quarter within
+// seconds, and blocks of different moments can be compared by what the control took then.
+class Control {
+ public:
+  explicit Control(const Target& target) : target_(target), places_(places_of(target.view->units[target.unit])) {
+    if (target.repetitions < 2) return;  // times that do not vary
+    Extents extents;
+    extents.fill(1);
+    for (double points = first_points; points < most_points; points *= most_growth) {
+      const auto side =
+          static_cast<std::uint64_t>(std::lround(std::pow(points, 1.0 / target.codelet->divisible->ndims)));
+      std::fill_n(extents.begin(), target.codelet->divisible->ndims, side / 32 * 32);
+      samples_ = sample_tasks(target, extents, places_.size());
+      const auto times = fastest();
+      if (times.empty() || *std::max_element(times.begin(), times.end()) > enough) return;
+    }
+  }
+
+  // Of each worker now; empty if it cannot be run.
+  std::vector<Seconds> fastest() const {
+    std::vector<Seconds> result(places_.size(), samples_.empty() ? 1.0 : INFINITY);
+    for (unsigned i = 0; i < repetitions && !samples_.empty(); ++i) {
+      const auto times = run_once(target_, samples_, places_);
+      if (times.size() != result.size()) return {};
+      std::transform(times.begin(), times.end(), result.begin(), result.begin(),
+                     [](Seconds a, Seconds b) { return std::min(a, b); });
+    }
+    return result;
+  }
+
+ private:
+  static constexpr unsigned repetitions = 4;
+  static constexpr Seconds enough = 200e-6;
+  static constexpr double most_points = 1e9;
+
+  const Target& target_;
+  std::vector<UnitWorkers> places_;
+  SampleTasks samples_;
+};
+
+// Runs a block with these extents on all workers at once, a short one several times; false if it cannot be run.
+bool measure(const Target& target, const Extents& extents, const Control& control, Measured& result) {
+  const auto places = places_of(target.view->units[target.unit]);
+  const SampleTasks samples = sample_tasks(target, extents, places.size());
   PlanKey key;
-  if (describe(samples.front()->get(), *target.codelet, *target.view, key) != 0) return false;
+  if (samples.empty() || describe(samples.front()->get(), *target.codelet, *target.view, key) != 0) return false;
   const Operation operation = make_operation(samples.front()->get(), key, *target.view);
   result.sample.extents = extents_of(operation);
   result.sample.work = work(operation, result.sample.extents);
   result.sample.bytes = bytes(operation, whole_box(operation));
-  if (run_once(target, samples, places).empty()) return false;  // brings the operands
+  const auto now = control.fastest();
+  if (now.empty() || run_once(target, samples, places).empty()) return false;  // brings the operands
   const Seconds begin = now_seconds();
   for (unsigned i = 0; i == 0 || (i < most_runs * target.repetitions && now_seconds() - begin < enough_seconds); ++i) {
     const auto some = run_once(target, samples, places);
-    if (some.empty()) return false;
-    result.times.insert(result.times.end(), some.begin(), some.end());
+    if (some.size() != places.size()) return false;
+    for (std::size_t worker = 0; worker < some.size(); ++worker) result.runs.push_back({some[worker], now[worker]});
     result.slowest.push_back(*std::max_element(some.begin(), some.end()));
   }
-  // What else runs on a node only adds time, so the fast quarter tells what the block itself takes.
-  result.sample.seconds = quantile(result.times, 0.25);
+  result.sample.seconds = median(result.slowest);  // until all has been measured
   return result.sample.seconds > 0;
 }
 
@@ -86,8 +139,6 @@ class Reach {
   }
 
  private:
-  static constexpr double first_points = 32 * 32 * 32;
-
   static double product(const Extents& extents) {
     double result = 1;
     for (const std::uint64_t extent : extents) result *= static_cast<double>(extent);
@@ -150,15 +201,23 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
 
 namespace {
 
+// Times as if the control had always taken what it took in the middle.
 Blocks summary(const std::vector<Measured>& measured) {
   Blocks blocks;
+  if (measured.empty()) return blocks;
+  std::vector<Seconds> controls;
+  for (const Measured& one : measured)
+    for (const Run& run : one.runs) controls.push_back(run.control);
+  const Seconds usual = median(controls);
   std::vector<double> slowest, spread;
   for (const Measured& one : measured) {
+    std::vector<Seconds> times;
+    for (const Run& run : one.runs) times.push_back(run.seconds * usual / run.control);
     blocks.samples.push_back(one.sample);
-    slowest.push_back(median(one.slowest) / one.sample.seconds);
-    spread.push_back(quantile(one.times, 0.75) / one.sample.seconds - 1);
+    blocks.samples.back().seconds = median(times);
+    slowest.push_back(median(one.slowest) / median(times));
+    spread.push_back(quantile(times, 0.75) / quantile(times, 0.25) - 1);
   }
-  if (measured.empty()) return blocks;
   blocks.slowest = median(slowest);
   blocks.spread = median(spread);
   return blocks;
@@ -172,21 +231,22 @@ Blocks measure_blocks(const Target& target, const Wanted& wanted) {
   const Seconds begin = now_seconds(), round = wanted.budget / target.repetitions;
   const std::size_t count = wanted.extents.empty() ? wanted.most_blocks : wanted.extents.size();
   const Seconds end = std::clamp(longest_in_budget * wanted.budget, 10 * shortest, longest);
+  const Control control(target);
   Reach reach(target);
   for (std::size_t i = 0; i < count && now_seconds() - begin < round; ++i) {
     const Seconds seconds = shortest * std::pow(end / shortest, spread_length(spread, i));
     const Extents extents = wanted.extents.empty() ? reach.extents(spread, i, seconds) : wanted.extents[i];
     Measured one;
-    if (!measure(target, extents, one)) break;
+    if (!measure(target, extents, control, one)) break;
     reach.add(one.sample);
     measured.push_back(std::move(one));
     if (wanted.progress) wanted.progress();
   }
-  // A node is slower now and then for seconds, so a block is repeated when all others have been measured.
+  // What disturbs one run may disturb those after it, so a block is repeated when all others have been measured.
   for (unsigned again = 1; again < target.repetitions; ++again)
     for (Measured& one : measured) {
       if (now_seconds() - begin >= wanted.budget) break;
-      measure(target, one.sample.extents, one);
+      measure(target, one.sample.extents, control, one);
       if (wanted.progress) wanted.progress();
     }
   return summary(measured);

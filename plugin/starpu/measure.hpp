@@ -69,7 +69,7 @@ std::vector<double> run_once(const Target& target, const std::vector<std::unique
                              const std::vector<UnitWorkers>& places);
 
 struct Blocks {
-  std::vector<Sample> samples;  // the times of undisturbed runs: a quarter of all was as fast
+  std::vector<Sample> samples;  // the median time of the workers
   double slowest = 1;           // time of the slowest of the workers that ran at once over that
   double spread = 0;            // by how much the slow quarter of a block's runs took longer than the fast one
   unsigned parallel = 1;        // tiles that the device computes at once, if the codelet tells

@@ -15,7 +15,7 @@
 namespace poas::tool {
 namespace {
 
-constexpr double much_spread = 0.1;  // of runs of the same block: the node was busy
+constexpr double much_spread = 0.2;  // of runs of the same block: the node was busy
 
 struct Options {
   std::string budget = "30s", types = "fp32", json, report;
@@ -129,7 +129,8 @@ int calibrate_node(const Options& options) {
                 "no model was fitted: too few blocks ran in " + options.budget + "; give a longer --budget");
   const Machine machine = models.machine.value_or(Machine{});
   if (options.json != "-")
-    std::cout << links_table(machine) << models_table(models) << power_table(machine, models) << "\n" << errors_table(found);
+    std::cout << links_table(machine) << models_table(models) << power_table(machine, models) << "\n"
+              << errors_table(found);
   warn_if_busy(found);
   const bool kept = stored(models);
   if (!options.json.empty()) {

@@ -43,9 +43,9 @@ struct CalibrationProgress {
 struct CalibratedModel {
   ModelKey key;
   TimeModel model;                  // of the slowest worker; its relative_error is that of held-out blocks
-  double slowest = 1;               // time of the slowest of the unit's workers over that of undisturbed runs: in the model
+  double slowest = 1;               // time of the slowest of the unit's workers over the median: a factor of the model
   double spread = 0;                // by how much the slow quarter of a block's runs took longer than the fast one
-  std::vector<Sample> samples;      // undisturbed runs: a quarter of all was as fast
+  std::vector<Sample> samples;      // median times of the workers
   std::vector<bool> held_out;       // for each sample, whether it took no part in the fit that `predicted` is of
   std::vector<Seconds> predicted;   // for each sample, not of the slowest worker
   Errors errors;                    // of the held-out samples
@@ -57,7 +57,7 @@ struct CalibrationOptions {
   std::vector<Type> types{Type::fp32};
   std::uint64_t seed = 1;                    // of the shapes: the same one gives the same shapes on a machine of one speed
   std::size_t most_blocks = 500;             // of each model, if the budget allows
-  unsigned repetitions = 3;                  // of each block, far apart: the fast quarter of them counts
+  unsigned repetitions = 3;                  // of each block, far apart; the median counts.  1 where times do not vary
   std::vector<Extents> extents;              // blocks to measure, empty: chosen by seed and budget
   std::vector<ModelKey> done;                // models that need not be measured
   // Makes a model of the blocks measured on a unit, which computes `parallel` tiles at once (1: not known).  Empty:
