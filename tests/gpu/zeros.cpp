@@ -11,7 +11,7 @@ namespace {
 
 using poas::Extents;
 
-constexpr double most_error = 0.08;
+constexpr double most_error = 0.12;
 const std::vector<Extents> shapes = {{4096, 4096, 4096, 1, 1, 1, 1, 1},  {8192, 8192, 8192, 1, 1, 1, 1, 1},
                                      {16384, 4096, 4096, 1, 1, 1, 1, 1}, {4096, 16384, 8192, 1, 1, 1, 1, 1},
                                      {8192, 8192, 2048, 1, 1, 1, 1, 1},  {12288, 12288, 12288, 1, 1, 1, 1, 1}};
@@ -73,7 +73,7 @@ void judge(const Job& job, const poas_implementation& one, const poas::TimeModel
   const double of_zeros = poas::mean_error(*model, job.of_zeros, 3);
   std::printf("%-18s mean error of the model over %zu shapes: random %.1f %%, zeros %.1f %%\n", one.name, shapes.size(),
               100 * of_random, 100 * of_zeros);
-  expect(of_random <= most_error, std::string("the model of ") + one.name + " errs by more than 8 % on random values");
+  expect(of_random <= most_error, std::string("the model of ") + one.name + " errs by more than 12 % on random values");
 }
 
 // The tasks that calibration times where the codelet does not measure itself.
