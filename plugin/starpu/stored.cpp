@@ -138,7 +138,7 @@ void Planner::store(Models models) {
   std::lock_guard lock(mutex_);
   save_changes(file, *as_read_, models);
   take(std::move(models), file.string());
-  cache_.clear();
+  forget();
 }
 
 void Planner::store_learned() {
