@@ -57,7 +57,7 @@ struct CalibrationOptions {
   std::vector<Type> types{Type::fp32};
   std::uint64_t seed = 1;                    // of the shapes: the same one gives the same shapes on a machine of one speed
   std::size_t most_blocks = 500;             // of each model, if the budget allows
-  unsigned repetitions = 3;                  // of each block, far apart; the median counts.  1 where times do not vary
+  unsigned repetitions = 8;                  // of each block, far apart: the median counts
   std::vector<Extents> extents;              // blocks to measure, empty: chosen by seed and budget
   std::vector<ModelKey> done;                // models that need not be measured
   // Makes a model of the blocks measured on a unit, which computes `parallel` tiles at once (1: not known).  Empty:
