@@ -31,7 +31,7 @@ Box part_box(const Job& job);
 // The machine as one device sees it that gets this share of the host's common link.
 Machine alone(const Machine& machine, int unit, double link_share);
 
-// On a device that alone() gave: no order of copies and blocks can be faster than this.
+// On a device that alone() gave, which must outlive it: no order of copies and blocks can be faster than this.
 class DeviceEstimate {
  public:
   DeviceEstimate(const Job& job, const Machine& device);
@@ -44,7 +44,7 @@ class DeviceEstimate {
   Seconds cut_lines(const Grid& grid, Access left_out) const;
 
   const Job& job_;
-  Device device_;
+  const Device& device_;
   Box box_;
   Seconds overhead_, all_in_ = 0, all_out_ = 0, both_ = 0;
   double in_rate_ = 0, out_rate_ = 0;

@@ -15,26 +15,10 @@ struct Options {
   bool json = false;
 };
 
-// What is there now, with the links and overheads that calibration measured.
-Machine merged(Machine now, const std::optional<Machine>& measured) {
-  if (!measured) return now;
-  now.host_link_bytes_per_s = measured->host_link_bytes_per_s;
-  now.task_overhead = measured->task_overhead;
-  now.split_overhead = measured->split_overhead;
-  now.block_overhead = measured->block_overhead;
-  now.host_idle = measured->host_idle;
-  now.source = measured->source;
-  for (Device& device : now.devices)
-    for (const Device& known : measured->devices)
-      if (known.name == device.name) device = known;
-  return now;
-}
-
 int show(const Options& options) {
   const Session session;
-  const Machine now = probe();
+  const Machine machine = probe();
   const Models models = current_models();
-  const Machine machine = merged(now, models.machine);
   const std::string file = current_model_file();
   if (options.json) {
     Json json = report_json(machine, models);
